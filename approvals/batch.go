@@ -59,9 +59,11 @@ func (s *Service) DecideAll(ctx context.Context, b Batch) ([]BatchAnswer, error)
 	if err := b.check(); err != nil {
 		return nil, fmt.Errorf("decide a batch: %w", err)
 	}
+	now := time.Now()
 	if b.ID == "" {
-		b.ID = NewDecisionID(time.Now())
+		b.ID = NewDecisionID(now)
 	}
+	ctx = ArrivedAt(ctx, Arrival(ctx, now)) // together, so that they share what is asked about the person
 	answers := make([]BatchAnswer, 0, len(b.Requests))
 	seen := make(map[RequestID]bool, len(b.Requests))
 	for _, item := range b.Requests {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -296,5 +297,30 @@ func TestBatchLeavesHighRiskOut(t *testing.T) {
 		Workspace: ws, Request: all[0].ID, By: bob, Verdict: approvals.Approve, Digest: all[0].Digest, Via: "button",
 	}); err != nil {
 		t.Errorf("by itself: %v", err)
+	}
+}
+
+// TestBatchSharesItsQuestions: all answers of a batch arrived together, so that one question about the person serves
+// them all where the directory keeps what it has found out.
+func TestBatchSharesItsQuestions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all := b.waiting(5)
+	b.people.mu.Lock()
+	b.people.asksPeople = nil
+	b.people.mu.Unlock()
+	if _, err := b.service.DecideAll(b.Context(), batchOf(bob, approvals.Approve, all...)); err != nil {
+		t.Fatal(err)
+	}
+	b.people.mu.Lock()
+	defer b.people.mu.Unlock()
+	since := map[time.Time]bool{}
+	for _, s := range b.people.asksPeople {
+		if !s.IsZero() { // others are content with what is known
+			since[s] = true
+		}
+	}
+	if len(since) != 1 {
+		t.Errorf("asked since %d moments", len(since))
 	}
 }

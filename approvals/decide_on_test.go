@@ -136,3 +136,51 @@ func (b *bench) recordExpiry(r *approvals.Request, at time.Time) {
 		b.Fatal(err)
 	}
 }
+
+// TestDecisionsThatArriveTogetherShareTheirQuestions: what a decision rests on is asked since it arrived, not since it
+// was read; but of a moment to come, or of too long ago, nobody takes it from the caller.
+func TestDecisionsThatArriveTogetherShareTheirQuestions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		kept bool
+	}{
+		"just now":       {20 * time.Millisecond, true},
+		"long ago":       {time.Minute, false},
+		"in a moment":    {-time.Minute, false},
+		"of the context": {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, r := asked(t, lenient())
+			b.people.mu.Lock()
+			b.people.asksPeople = nil
+			b.people.mu.Unlock()
+			ctx, began := t.Context(), time.Now()
+			at := began.Add(-c.ago)
+			if c.ago != 0 {
+				ctx = approvals.ArrivedAt(ctx, at)
+			}
+			if _, err := b.service.Decide(ctx, answerTo(r, bob, approvals.Approve)); err != nil {
+				t.Fatal(err)
+			}
+			ended := time.Now()
+			b.people.mu.Lock()
+			defer b.people.mu.Unlock()
+			var since []time.Time
+			for _, s := range b.people.asksPeople {
+				if !s.IsZero() { // others than the decision are content with what is known
+					since = append(since, s)
+				}
+			}
+			if len(since) == 0 {
+				t.Fatal("nobody was asked about")
+			}
+			for _, s := range since {
+				if c.kept && !s.Equal(at) || !c.kept && (s.Before(began) || s.After(ended)) {
+					t.Errorf("asked since %s, %s before the call", s, began.Sub(s))
+				}
+			}
+		})
+	}
+}

@@ -42,6 +42,8 @@ type directory struct {
 	groups   map[string][]approvals.UserID
 	err      error
 	asked    int
+	// asksPeople has the since of every question about a person.
+	asksPeople []time.Time
 	// asksGroups has the since of every question for the groups of a person.
 	asksGroups []time.Time
 	// groupsErr is what questions about groups come to.
@@ -68,9 +70,10 @@ func (d *directory) ask() error {
 	return d.err
 }
 
-func (d *directory) Person(_ context.Context, u approvals.UserID, _ time.Time) (approvals.Person, error) {
+func (d *directory) Person(_ context.Context, u approvals.UserID, since time.Time) (approvals.Person, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.asksPeople = append(d.asksPeople, since)
 	if err := d.ask(); err != nil {
 		return approvals.Person{}, err
 	}

@@ -50,16 +50,16 @@ func (s *Service) DecideOn(ctx context.Context, seen *Request, d Decision) (*Req
 }
 
 func (s *Service) decide(ctx context.Context, seen *Request, d Decision) (*Request, error) {
-	arrived := time.Now()
+	now := time.Now()
 	if err := d.check(); err != nil {
 		return nil, err
 	}
 	d.Standing, d.Void, d.Issuer, d.Bound = nil, "", "", agent.Digest{}
 	if d.ID == "" {
-		d.ID = NewDecisionID(arrived)
+		d.ID = NewDecisionID(now)
 	}
 	for range rounds {
-		r, err := s.decideOnce(ctx, seen, d, arrived)
+		r, err := s.decideOnce(ctx, seen, d, Arrival(ctx, now))
 		if !errors.Is(err, errNotGathered) {
 			return r, err
 		}

@@ -45,6 +45,28 @@ func WithoutHurry(ctx context.Context) context.Context {
 // Unhurried reports whether the context was marked by WithoutHurry.
 func Unhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }
 
+type arrival struct{}
+
+// mostOld is how long ago a decision may have arrived for what was found out since to be as new as it has to be.
+const mostOld = time.Second
+
+// ArrivedAt says when the decision that is made under the context reached this program, by its own clock. What the
+// decision rests on is asked of the directory at that moment or later, instead of after the call: decisions that arrive
+// together then share their questions, which the directory may ration, however long each takes to be read. Of more than
+// a second ago, and of a moment to come, it says nothing.
+func ArrivedAt(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, arrival{}, at)
+}
+
+// Arrival returns what ArrivedAt said of the context, or now where that says nothing.
+func Arrival(ctx context.Context, now time.Time) time.Time {
+	at, ok := ctx.Value(arrival{}).(time.Time)
+	if ok && !at.After(now) && now.Sub(at) <= mostOld {
+		return at
+	}
+	return now
+}
+
 // Deferrer is implemented by stores in which updates that wait at the same time share a write.
 type Deferrer interface {
 	// UpdateSoon is Update for what nobody waits for: fn may run some milliseconds later, together with what others

@@ -211,7 +211,7 @@ func (b *Bot) record(
 ) result {
 	done := make(chan result, 1)
 	b.work.aside(ctx, func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, decideLimit)
+		ctx, cancel := context.WithTimeout(approvals.ArrivedAt(ctx, arrived), decideLimit)
 		defer cancel()
 		r, err := b.service.DecideOn(ctx, seen, d)
 		done <- b.settle(ctx, d, r, err)

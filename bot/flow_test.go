@@ -67,6 +67,9 @@ func newStage(t *testing.T, with setUp) *stage {
 		if s.service.hurried {
 			t.Error("a mention does not let clicks go first")
 		}
+		if s.service.undated {
+			t.Error("an answer does not say when it arrived")
+		}
 	})
 	logger := slog.New(slog.NewTextHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	client, err := NewClient(ClientConfig{Token: ws.Config().BotToken, APIURL: ws.APIURL(), Logger: logger})

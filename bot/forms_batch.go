@@ -175,7 +175,7 @@ func (b *Bot) submitBatch(ctx context.Context, s submitted, n batchNote) answer 
 	}
 	done := make(chan slack.ModalViewRequest, 1)
 	b.work.aside(ctx, func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, decideLimit)
+		ctx, cancel := context.WithTimeout(approvals.ArrivedAt(ctx, s.arrived), decideLimit)
 		defer cancel()
 		answers, err := b.service.DecideAll(ctx, batch)
 		done <- b.batchResult(ctx, s, answers, err)

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -23,6 +24,7 @@ const (
 	firstDistance  = time.Second
 	inOneChannel   = time.Second // "generally 1 message per second per channel"
 	leastDistance  = 20 * time.Millisecond
+	measuredFor    = 10 * time.Minute // the distance does not shrink to less than was measured
 	easeEvery      = 30 * time.Second // the distance shrinks by a tenth
 	countedFor     = time.Minute      // what Slack's limits speak of
 	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
@@ -35,6 +37,7 @@ const (
 type distance struct {
 	gap     time.Duration
 	said    time.Duration // what Slack's documentation says, where it does
+	least   time.Duration // what was measured at the last 429
 	since   time.Time     // when it changed
 	limited time.Time     // when a 429 last taught something
 }
@@ -44,15 +47,30 @@ func (d *distance) ease(now time.Time) {
 	if d.gap == 0 || now.Sub(d.since) < easeEvery {
 		return
 	}
-	d.gap, d.since = d.gap*9/10, now
+	least := d.least
+	if now.Sub(d.limited) >= measuredFor {
+		least = 0
+	}
+	d.gap, d.since = max(d.gap*9/10, least), now
 	if d.gap < leastDistance {
 		d.gap = 0
 	}
 }
 
-// widen sets the distance after a 429: to what the calls that went well before it say, but to more than it was.
-func (d *distance) widen(now time.Time, measured time.Duration) {
-	d.gap, d.since, d.limited = min(max(measured, d.gap*3/2, leastDistance), mostDistance), now, now
+// widen sets the distance after a 429 that says no more than that it is too small, to known or half as much again.
+func (d *distance) widen(now time.Time, known time.Duration) {
+	d.set(now, max(known, d.gap*3/2), 0)
+}
+
+// widenTo sets the distance after a 429 to what was measured and a little more, which is room for roundings and for what
+// several processes take from each other.
+func (d *distance) widenTo(now time.Time, measured time.Duration) {
+	d.set(now, max(measured*115/100, d.gap*11/10), measured*105/100)
+}
+
+func (d *distance) set(now time.Time, gap, least time.Duration) {
+	d.gap, d.least = min(max(gap, leastDistance), mostDistance), min(least, mostDistance)
+	d.since, d.limited = now, now
 }
 
 // lane is what is known about one limit.
@@ -276,16 +294,14 @@ func (l *lane) crowded(now time.Time) bool {
 func (l *lane) refused(began, now time.Time, after time.Duration) {
 	l.age(now)
 	if l.distance.limited.IsZero() || l.distance.knownBefore(began) {
-		measured := l.distance.gap
 		switch n := len(l.recent); {
 		case l.distance.said > 0:
-			measured = l.distance.said
-		case n >= enough:
-			measured = now.Add(after).Sub(l.recent[0]) / time.Duration(n)
-		case measured == 0:
-			measured = firstDistance
+			l.distance.widen(now, l.distance.said)
+		case n < enough:
+			l.distance.widen(now, cmp.Or(l.distance.gap, firstDistance))
+		default:
+			l.distance.widenTo(now, now.Add(after).Sub(l.recent[0])/time.Duration(n))
 		}
-		l.distance.widen(now, measured)
 	}
 	l.until = latest(l.until, now.Add(after))
 	l.postpone()

@@ -26,6 +26,7 @@ type fakeService struct {
 	mu          sync.Mutex
 	submissions []approvals.Submission
 	hurried     bool // a submission would not let clicks go first
+	undated     bool // an answer does not say when it arrived
 	busy        map[approvals.Place]bool
 	seen        map[string]bool
 	requests    map[approvals.RequestID]*approvals.Request
@@ -119,10 +120,21 @@ func (f *fakeService) Submit(ctx context.Context, in approvals.Submission) (appr
 	return approvals.Receipt{Run: "run_1", Outcome: approvals.SubmitStarted}, nil
 }
 
+// dated reports whether the context says when an answer arrived, be it a while ago on a machine that is slow.
+func dated(ctx context.Context) bool {
+	for now := time.Now(); time.Since(now) < time.Minute; now = now.Add(-500 * time.Millisecond) {
+		if !approvals.Arrival(ctx, now).Equal(now) {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *fakeService) DecideOn(
 	ctx context.Context, _ *approvals.Request, d approvals.Decision,
 ) (*approvals.Request, error) {
 	f.mu.Lock()
+	f.undated = f.undated || !dated(ctx)
 	r, ok := f.requests[d.Request]
 	f.mu.Unlock()
 	if !ok {
