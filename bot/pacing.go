@@ -62,8 +62,8 @@ func (d *distance) widen(now time.Time, known time.Duration) {
 	d.set(now, max(known, d.gap*3/2), 0)
 }
 
-// widenTo sets the distance after a 429 to what was measured and a little more, which is room for roundings and for what
-// several processes take from each other.
+// widenTo sets the distance after a 429 to what was measured and a little more, which is room for roundings and for
+// what several processes take from each other.
 func (d *distance) widenTo(now time.Time, measured time.Duration) {
 	d.set(now, max(measured*115/100, d.gap*11/10), measured*105/100)
 }
