@@ -289,14 +289,13 @@ func (c *txn) shown(id RequestID, card Card) error {
 		return err
 	}
 	at := slices.IndexFunc(r.Cards, func(o Card) bool { return o.Channel == card.Channel && o.Message == card.Message })
-	first := card.Copy == "" && !slices.ContainsFunc(r.Cards, func(o Card) bool { return o.Copy == "" })
 	if at < 0 {
 		r.Cards = append(r.Cards, card)
 	} else {
 		r.Cards[at] = card // which shows less, or more, than before
 	}
 	c.touched(r)
-	if first {
+	if at < 0 && card.Copy == "" { // the first in the thread, or one that has taken the place of a deleted one
 		return c.linkedTo(r)
 	}
 	return nil

@@ -19,6 +19,9 @@ func (b *Bot) showCopy(ctx context.Context, n *approvals.Notification, shown car
 	if err != nil || last.Message != "" {
 		return last, err
 	}
+	if own, _ := shownIn(n); own && n.Card.AsksNow != "" && n.Copy == "" {
+		return approvals.Delivery{}, nil // it was deleted, and what is asked now has a card of its own
+	}
 	if n.Copy == "" {
 		return b.deliver(ctx, n, []post{b.calling(ctx, n, shown)})
 	}

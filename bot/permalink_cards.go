@@ -41,8 +41,8 @@ func (b *Bot) linked(ctx context.Context, r *approvals.Request, copyOf approvals
 func (c card) followedBy(r *approvals.Request, now entry, named phrase) card {
 	line := append(phrase{wordsAsksNow}, named...)
 	linked := "plain"
-	if now.link != "" {
-		linked = "linked"
+	if at, ok := whereShown(&now.RequestHead); ok && now.link != "" {
+		linked = "linked." + at.Message // a block that changes has another id
 	}
 	last := stamp([]slack.Block{paragraph(line)}, blockPrefix(r)+".next."+linked)
 	with := append(c.blocks[:len(c.blocks):len(c.blocks)], last...)
