@@ -24,7 +24,7 @@ const (
 	firstDistance  = time.Second
 	inOneChannel   = time.Second // "generally 1 message per second per channel"
 	leastDistance  = 20 * time.Millisecond
-	measuredFor    = 10 * time.Minute // the distance does not shrink to less than was measured
+	measuredFor    = 10 * time.Minute // the distance does not shrink to less than was measured, or is documented
 	easeEvery      = 30 * time.Second // the distance shrinks by a tenth
 	countedFor     = time.Minute      // what Slack's limits speak of
 	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
@@ -37,7 +37,7 @@ const (
 type distance struct {
 	gap     time.Duration
 	said    time.Duration // what Slack's documentation says, where it does
-	least   time.Duration // what was measured at the last 429
+	least   time.Duration // what was known at the last 429
 	since   time.Time     // when it changed
 	limited time.Time     // when a 429 last taught something
 }
@@ -59,7 +59,7 @@ func (d *distance) ease(now time.Time) {
 
 // widen sets the distance after a 429 that says no more than that it is too small, to known or half as much again.
 func (d *distance) widen(now time.Time, known time.Duration) {
-	d.set(now, max(known, d.gap*3/2), 0)
+	d.set(now, max(known, d.gap*3/2), d.said)
 }
 
 // widenTo sets the distance after a 429 to what was measured and a little more, which is room for roundings and for
@@ -88,7 +88,7 @@ func newPacing() *pacing {
 	return &pacing{lanes: map[string]*lane{}, inChannels: distance{said: inOneChannel}}
 }
 
-// call is something that wants to call a method.
+// paced is something that wants to call a method.
 type paced struct {
 	method   string
 	channel  string
