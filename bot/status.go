@@ -34,6 +34,7 @@ type statusLane struct {
 	want, have shownStatus
 	sending    bool
 	timer      *time.Timer // until it has worked for long enough to say so
+	early      string      // whom it waits for, where a card stood there before the run was heard to wait
 }
 
 func newStatuses() *statuses { return &statuses{lanes: map[approvals.Place]*statusLane{}} }
@@ -60,11 +61,17 @@ func (b *Bot) Watch(a approvals.Activity) {
 		lane.timer.Stop()
 		lane.timer = nil
 	}
+	early := lane.early
+	lane.early = ""
 	if a.Kind == approvals.ActivityWorking && lane.have.kind == approvals.ActivityOver {
 		lane.timer = time.AfterFunc(statusAfter, func() { b.showStatus(a.Place, lane, a.Kind) })
 		return
 	}
-	b.statusWanted(a.Place, lane, shownStatus{kind: a.Kind})
+	want := shownStatus{kind: a.Kind}
+	if a.Kind == approvals.ActivityWaiting {
+		want.words = early
+	}
+	b.statusWanted(a.Place, lane, want)
 }
 
 func (b *Bot) showStatus(p approvals.Place, lane *statusLane, kind approvals.ActivityKind) {

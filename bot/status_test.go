@@ -96,6 +96,42 @@ func TestStatusIsShownWhileARunWorksAndWaits(t *testing.T) {
 	})
 }
 
+// TestCardBeforeTheRunIsHeardToWait: the card may stand there before the bot hears that the run waits.
+func TestCardBeforeTheRunIsHeardToWait(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	r := transfer(small)
+	r.Place = approvals.Place{Surface: "slack", Channel: "D0ANN", Thread: s.mentionless(t), Direct: true}
+	s.service.put(r)
+	doing := func(kind approvals.ActivityKind) { s.bot.Watch(approvals.Activity{Place: r.Place, Kind: kind}) }
+	doing(approvals.ActivityWorking)
+	s.bot.showWhoIsAwaited(&approvals.Notification{
+		Workspace: r.Workspace, Place: r.Place, Kind: approvals.NotifyCard, Card: r,
+	})
+	early := func() string {
+		s.bot.statuses.mu.Lock()
+		defer s.bot.statuses.mu.Unlock()
+		if lane := s.bot.statuses.lanes[r.Place]; lane != nil {
+			return lane.early
+		}
+		return ""
+	}
+	s.eventually("it is known who is awaited", func() bool { return early() != "" })
+	doing(approvals.ActivityWaiting)
+	s.eventually("the conversation says who", func() bool {
+		return strings.HasPrefix(s.slack.Status("D0ANN", r.Place.Thread), "waits for ")
+	})
+}
+
+func (s *stage) mentionless(t *testing.T) (ts string) {
+	t.Helper()
+	ts, err := s.slack.Post(s.ctx(), "U0ANN", "D0ANN", "pay acme", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ts
+}
+
 // TestStatusThatSlackRefusesIsLeft: once refused it is not tried again, and the run goes on.
 func TestStatusThatSlackRefusesIsLeft(t *testing.T) {
 	t.Parallel()

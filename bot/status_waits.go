@@ -27,6 +27,10 @@ func (b *Bot) showWhoIsAwaited(n *approvals.Notification) {
 	}
 	b.work.beside(func(ctx context.Context) {
 		words := b.awaited(ctx, n.Card)
+		now, err := b.service.Recorded(ctx, n.Workspace, n.Card.ID)
+		if err != nil || now.Status != approvals.RequestPending {
+			return // the run goes on, and may wait for something else next
+		}
 		s := b.statuses
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -36,10 +40,12 @@ func (b *Bot) showWhoIsAwaited(n *approvals.Notification) {
 			lane.want = lane.have
 			s.lanes[n.Place] = lane
 		}
-		if lane.want.kind == approvals.ActivityWaiting && lane.timer == nil {
-			lane.have.words = "" // which the card has taken away
-			b.statusWanted(n.Place, lane, shownStatus{approvals.ActivityWaiting, words})
+		if lane.want.kind != approvals.ActivityWaiting || lane.timer != nil {
+			lane.early = words
+			return
 		}
+		lane.have.words = "" // which the card has taken away
+		b.statusWanted(n.Place, lane, shownStatus{approvals.ActivityWaiting, words})
 	})
 }
 
