@@ -15,12 +15,12 @@ import (
 // showCopy shows the request to the people of one copy: it updates the messages that they have, or posts the first one.
 // A settled request is posted to nobody who has not seen it.
 func (b *Bot) showCopy(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
-	last, err := b.updateCopy(ctx, n, shown)
+	last, deleted, err := b.updateCopy(ctx, n, shown)
 	if err != nil || last.Message != "" {
 		return last, err
 	}
-	if own, _ := shownIn(n); own && n.Card.AsksNow != "" && n.Copy == "" {
-		return approvals.Delivery{}, nil // it was deleted, and what is asked now has a card of its own
+	if deleted && n.Card.AsksNow != "" && n.Copy == "" {
+		return approvals.Delivery{}, nil // what is asked now has a card of its own
 	}
 	if n.Copy == "" {
 		return b.deliver(ctx, n, []post{b.calling(ctx, n, shown)})
@@ -53,16 +53,21 @@ func undelivered(err error) error {
 }
 
 // updateCopy updates the messages that show the request to the people of the copy. One that is gone is passed over. The
-// error is ErrUnreachable where a settled request stands on none of them, and on one as it was.
-func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown card) (approvals.Delivery, error) {
-	var last approvals.Delivery
+// error is ErrUnreachable where a settled request stands on none of them, and on one as it was. deleted means that
+// there were some, and none stands there any more, be it as it was.
+func (b *Bot) updateCopy(
+	ctx context.Context, n *approvals.Notification, shown card,
+) (last approvals.Delivery, deleted bool, err error) {
 	var stuck error
+	had, stands := false, false
 	for _, at := range n.Card.Cards {
 		if at.Copy != n.Copy || at.List {
 			continue
 		}
+		had = true
 		err := b.update(ctx, at, shown, n.Card)
 		word, refused := refusal(err)
+		stands = stands || word != "message_not_found"
 		switch {
 		case gone(err) && n.Copy != "" && n.Card.Status != approvals.RequestPending && word != "message_not_found":
 			stuck = unreachable(err) // it stands there as it was; another may have been posted since
@@ -71,23 +76,23 @@ func (b *Bot) updateCopy(ctx context.Context, n *approvals.Notification, shown c
 			continue
 		case refused && !mendable(word): // to repeat it for ever would hold up the whole queue
 			if tooLarge(err) && shown.whole {
-				return approvals.Delivery{}, undeliverable(err) // a shorter one may do
+				return approvals.Delivery{}, false, undeliverable(err) // a shorter one may do
 			}
 			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {
 				continue
 			} else if err != nil {
-				return approvals.Delivery{}, err
+				return approvals.Delivery{}, false, err
 			}
 		case err != nil:
-			return approvals.Delivery{}, err
+			return approvals.Delivery{}, false, err
 		}
 		last = approvals.Delivery(at)
 		last.Bare = shown.bare
 	}
 	if last.Message == "" && stuck != nil {
-		return approvals.Delivery{}, stuck
+		return approvals.Delivery{}, false, stuck
 	}
-	return last, nil
+	return last, had && !stands, nil
 }
 
 // copyChannel finds the conversation that the copy is shown in.

@@ -100,6 +100,22 @@ func TestDeletedStaleCardStaysDeleted(t *testing.T) {
 	}
 }
 
+// TestStaleCardThatCannotChangeIsPostedAnew: one that stands there as it was, with its buttons, is told apart from one
+// that was deleted.
+func TestStaleCardThatCannotChangeIsPostedAnew(t *testing.T) {
+	t.Parallel()
+	w, stale, asked := askedAnew(t)
+	w.eventually("everything is shown", func() bool { return w.undelivered() == 0 })
+	if err := w.slack.Delete(w.ctx(), "U0ADM", asked.Channel, asked.TS); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // the deleted card of what is asked now, and the stale one
+		w.slack.Fail(slackdev.Fault{Method: methodUpdate, Error: "edit_window_closed"})
+	}
+	w.broughtBack(asked)
+	w.broughtBack(stale)
+}
+
 // askedAnew is a call that was shown, changed, and is asked again, where an administrator may delete cards and a
 // reminder comes soon.
 func askedAnew(t *testing.T) (w *world, stale, asked slackdev.Message) {
