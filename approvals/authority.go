@@ -112,9 +112,7 @@ func (g *gatherer) satisfies(ctx context.Context, r *Request, q *Requirement) (b
 	if r.Requirement.equal(*q) || len(voters) == 0 { // nobody voted where one person said what happened
 		return len(voters) >= len(q.Seats) || r.Settler() != nil && r.Settler().Verdict.alone(), nil
 	}
-	for _, v := range voters {
-		g.right(ctx, v.by, q)
-	}
+	g.rights(ctx, voterIDs(voters), q)
 	then := r.terms(q, r.Settled)
 	return complete(then.Seats, voters, func(s Seat, v voter) error { return g.maySit(then, s, v) })
 }
@@ -126,9 +124,7 @@ func (g *gatherer) stillStands(
 	ctx context.Context, r, asked *Request, q *Requirement, now time.Time,
 ) (bool, error) {
 	voters := r.voters(true)
-	for _, v := range voters {
-		g.right(ctx, v.by, q)
-	}
+	g.rights(ctx, voterIDs(voters), q)
 	t := &terms{q, asked.Principals(), now}
 	return complete(t.Seats, voters, func(s Seat, v voter) error { return g.maySit(t, s, v) })
 }

@@ -37,6 +37,7 @@ func (q quotedLine) line() string {
 func (s *survey) remarks(ctx context.Context, all []Remark) {
 	var lines []string
 	readers := s.newReaders()
+	readers.lookUpAll(ctx, all[max(0, len(all)-mostRemarks):])
 	room, foreign, older := threadBytes, 0, 0
 	for i, r := range slices.Backward(all) {
 		switch {
@@ -88,6 +89,23 @@ func (s *survey) newReaders() *authors {
 		a.may = s.requesters(s.run.Workspace)
 	}
 	return a
+}
+
+// lookUpAll asks for what mayBeRead needs to know of those who wrote the remarks, at once.
+func (a *authors) lookUpAll(ctx context.Context, remarks []Remark) {
+	var people []UserID
+	for _, r := range slices.Backward(remarks) {
+		if !r.Own && !r.ToBot && r.By.Workspace() == a.run.Workspace && len(people) < mostAuthors {
+			people = with(people, r.By)
+		}
+	}
+	a.g.askUntilKnown(ctx, func(open openQuestions) {
+		for _, u := range people {
+			if who := open.person(u); who == nil || who.Regular {
+				open.membership(a.may, u)
+			}
+		}
+	})
 }
 
 // mayBeRead reports whether the person could have asked for the run, and what the model knows them as. Whoever cannot

@@ -20,9 +20,11 @@ type EmergencyPolicy interface {
 
 // breaking gathers what it takes to say whether u may break the glass.
 func (g *gatherer) breaking(ctx context.Context, u UserID) {
-	if who, err := g.person(ctx, u); err == nil && who.Regular {
-		g.membership(ctx, g.emergency.People, u)
-	}
+	g.askUntilKnown(ctx, func(open openQuestions) {
+		if who := open.person(u); who == nil || who.Regular {
+			open.membership(g.emergency.People, u)
+		}
+	})
 }
 
 // breaks is judge for an emergency decision: one person whom the configuration names, and who is nobody on whose behalf

@@ -81,7 +81,7 @@ func (s *Service) review(ctx context.Context, ws WorkspaceID, id RequestID, v Re
 	if err != nil {
 		return nil, err
 	}
-	g.ownRight(ctx, v.By, &r.Requirement, &current)
+	g.ownRights(ctx, []UserID{v.By}, &r.Requirement, &current)
 	err = update(ctx, s.store, ws, func(c *txn) error {
 		head, err := c.request(id)
 		if err != nil {

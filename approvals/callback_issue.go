@@ -71,7 +71,7 @@ func (s *Service) gatherFor(
 	}
 	g := newGatherer(s.directory, s.policy, r.conversation(), arrived).asOf(now)
 	if current, err := g.demand(ctx, r); err == nil && by != "" {
-		g.right(ctx, by, r.demands(&current)...)
+		g.rights(ctx, []UserID{by}, r.demands(&current)...)
 	}
 	return r, &g.facts, nil
 }

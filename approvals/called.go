@@ -125,6 +125,8 @@ func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare b
 // set calls the people of one set. Members of the channel are not named, and see the card there; where it is not shown
 // there, the first of them are called.
 func (c *calling) set(ctx context.Context, a Approvers) {
+	c.lookUp(ctx, a.Users)
+	c.lookInChannel(ctx, a.Users)
 	for _, u := range a.Users {
 		if c.could(ctx, u) {
 			c.person(u, c.sees(ctx, u))
@@ -140,6 +142,7 @@ func (c *calling) set(ctx context.Context, a Approvers) {
 	if err != nil {
 		return
 	}
+	c.lookUp(ctx, found)
 	for _, u := range found {
 		if c.could(ctx, u) {
 			c.person(u, false)
@@ -167,9 +170,13 @@ func (c *calling) group(ctx context.Context, group string) {
 	if err != nil {
 		return
 	}
+	c.lookUp(ctx, members)
 	could := slices.DeleteFunc(slices.Clone(members), func(u UserID) bool { return !c.could(ctx, u) })
 	if len(could) > smallGroup {
 		c.listMembers(ctx)
+	}
+	if c.naming != NamingMention {
+		c.lookInChannel(ctx, could)
 	}
 	var seeing, blind []UserID
 	for _, u := range could {
@@ -209,8 +216,22 @@ func (c *calling) sees(ctx context.Context, u UserID) bool {
 	case c.members != nil:
 		return c.members[u]
 	}
-	in, err := c.askChannel(ctx, u)
+	in, err := c.inItsChannel(ctx, u)
 	return in && err == nil
+}
+
+// lookInChannel asks for what sees needs to know of those of the people who could answer, at once.
+func (c *calling) lookInChannel(ctx context.Context, people []UserID) {
+	if c.Called.Bare || c.members != nil {
+		return
+	}
+	c.askUntilKnown(ctx, func(open openQuestions) {
+		for _, u := range people[:min(len(people), maxLookups)] {
+			if c.mayDecide(&c.r.RequestHead, c.current, u, c.now) == nil {
+				open.channelOf(u)
+			}
+		}
+	})
 }
 
 // listMembers asks once for all people of the channel rather than for many one by one.

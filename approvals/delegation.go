@@ -28,6 +28,15 @@ type voter struct {
 
 func (d *Decision) voter() voter { return voter{d.By, d.For} }
 
+// voterIDs are the people who give the answers.
+func voterIDs(all []voter) []UserID {
+	ids := make([]UserID, len(all))
+	for i, v := range all {
+		ids[i] = v.by
+	}
+	return ids
+}
+
 // principal is the person who counts: who takes the seat.
 func (v voter) principal() UserID { return cmp.Or(v.on, v.by) }
 

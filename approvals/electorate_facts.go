@@ -32,36 +32,26 @@ func newGatherer(dir Directory, policy Policy, at conversation, since time.Time)
 	return g
 }
 
-// ask returns the kept answer, or asks and keeps what comes. Of what does not exist the answer is none.
-func ask[K comparable, V any](kept *answers[K, V], key K, none V, question func() (V, error)) (V, error) {
+// ask returns the kept answer, or asks and keeps what comes.
+func ask[K comparable, V any](kept *answers[K, V], key K, question func() answer[V]) (V, error) {
 	if a := kept.find(key); a != nil {
 		return a.value, a.err
 	}
-	v, err := question()
-	switch {
-	case errors.Is(err, ErrNotFound):
-		v, err = none, nil
-	case err != nil:
-		v, err = none, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	kept.put(key, answer[V]{v, err})
-	return v, err
+	a := question()
+	kept.put(key, a)
+	return a.value, a.err
 }
 
 func (g *gatherer) person(ctx context.Context, u UserID) (Person, error) {
-	return ask(&g.persons, u, Person{ID: u, Why: "unknown to the workspace"}, func() (Person, error) {
-		return g.dir.Person(ctx, u, g.since)
-	})
+	return ask(&g.persons, u, func() answer[Person] { return g.askPerson(ctx, u) })
 }
 
 func (g *gatherer) group(ctx context.Context, group string) ([]UserID, error) {
-	return ask(&g.groups, group, nil, func() ([]UserID, error) { return g.dir.Members(ctx, g.at.ws, group, g.since) })
+	return ask(&g.groups, group, func() answer[[]UserID] { return g.askGroup(ctx, group) })
 }
 
-func (g *gatherer) askChannel(ctx context.Context, u UserID) (bool, error) {
-	return ask(&g.channel, u, false, func() (bool, error) {
-		return g.dir.InChannel(ctx, g.at.ws, g.at.place.Channel, u, g.since)
-	})
+func (g *gatherer) inItsChannel(ctx context.Context, u UserID) (bool, error) {
+	return ask(&g.channel, u, func() answer[bool] { return g.askChannel(ctx, u) })
 }
 
 // demand asks the policy what it demands for r now. Its error is ErrUnavailable: while a policy fails nobody can
@@ -75,29 +65,40 @@ func (g *gatherer) demand(ctx context.Context, r *Request) (Requirement, error) 
 	return q, err
 }
 
-// right gathers what it takes to say whether u may take a seat of the requirements, for themselves or as a delegate.
-func (g *gatherer) right(ctx context.Context, u UserID, all ...*Requirement) {
-	g.ownRight(ctx, u, all...)
+// rights gathers what it takes to say whether each of the people may take a seat of the requirements, for themselves or
+// as a delegate.
+func (g *gatherer) rights(ctx context.Context, people []UserID, all ...*Requirement) {
+	behind := len(people)
 	for _, d := range g.delegations {
-		if d.To == u {
-			g.ownRight(ctx, d.From, all...)
+		if slices.Contains(people[:behind], d.To) {
+			people = append(people[:len(people):len(people)], d.From)
 		}
 	}
+	g.ownRights(ctx, people, all...)
 }
 
-func (g *gatherer) ownRight(ctx context.Context, u UserID, all ...*Requirement) {
-	if who, err := g.person(ctx, u); err != nil || !who.Regular {
-		return
+// ownRights is rights without what people may do as delegates.
+func (g *gatherer) ownRights(ctx context.Context, people []UserID, all ...*Requirement) {
+	now := g.now
+	if now.IsZero() {
+		now = time.Now()
 	}
-	for _, q := range all {
-		for _, seat := range q.Seats {
-			g.membership(ctx, seat.Approvers, u)
+	g.askUntilKnown(ctx, func(open openQuestions) {
+		for _, u := range people {
+			if who := open.person(u); who != nil && !who.Regular {
+				continue
+			}
+			for _, q := range all {
+				for _, seat := range q.Seats {
+					open.membership(seat.Approvers, u)
+				}
+				if q.Escalation.After > 0 { // which may begin before the decision is judged
+					open.membership(q.Escalation.To, u)
+				}
+				open.exceptions(q, u, now)
+			}
 		}
-		if q.Escalation.After > 0 { // which may begin before the decision is judged
-			g.membership(ctx, q.Escalation.To, u)
-		}
-		g.exceptions(ctx, q, u)
-	}
+	})
 }
 
 // exceptions gathers whether the freezes of q that may be in force except u.
@@ -106,26 +107,12 @@ func (g *gatherer) exceptions(ctx context.Context, q *Requirement, u UserID) {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	for _, z := range q.Freeze {
-		if z.near(now) {
-			g.membership(ctx, z.Except, u)
-		}
-	}
+	g.askUntilKnown(ctx, func(open openQuestions) { open.exceptions(q, u, now) })
 }
 
 // membership asks until it is known that the set names u, or everything is asked.
 func (g *gatherer) membership(ctx context.Context, a Approvers, u UserID) {
-	if slices.Contains(a.Users, u) {
-		return
-	}
-	for _, group := range a.Groups {
-		if members, err := g.group(ctx, group); err == nil && slices.Contains(members, u) {
-			return
-		}
-	}
-	if a.ChannelMembers && !g.at.place.Direct {
-		g.askChannel(ctx, u)
-	}
+	g.askUntilKnown(ctx, func(open openQuestions) { open.membership(a, u) })
 }
 
 // maxLookups bounds how many people are looked up to find out who could take a seat. Past it people are taken for
@@ -158,30 +145,55 @@ func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []User
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range each {
-			if len(found) >= n {
-				return found, nil
+		for len(each) > 0 && len(found) < n {
+			var next []UserID
+			next, each = unseen(each, seen, n-len(found))
+			regular, err := g.regulars(ctx, next, maxLookups-(len(seen)-len(next)))
+			if err != nil {
+				return nil, err
 			}
-			if seen[u] {
-				continue
-			}
-			seen[u] = true
-			if len(seen) <= maxLookups {
-				who, err := g.known(ctx, u)
-				if err != nil {
-					return nil, err
-				}
-				if !who.Regular || u.Workspace() != g.at.ws {
-					continue
-				}
-			}
-			found = append(found, u)
+			found = append(found, regular...)
 		}
 	}
 	return found, nil
 }
 
-// known is person for counting: a kept answer of the directory will do.
+// unseen splits off the first n people that are not in seen, and puts them there.
+func unseen(all []UserID, seen map[UserID]bool, n int) (next, rest []UserID) {
+	for i, u := range all {
+		if len(next) == n {
+			return next, all[i:]
+		}
+		if !seen[u] {
+			seen[u] = true
+			next = append(next, u)
+		}
+	}
+	return next, nil
+}
+
+// regulars returns those of the people who are regular. At most so many are looked up, the others are taken for it.
+func (g *gatherer) regulars(ctx context.Context, people []UserID, most int) ([]UserID, error) {
+	looked := people[:max(0, min(most, len(people)))]
+	persons := make([]answer[Person], len(looked))
+	atOnce(len(looked), func(i int) { persons[i].value, persons[i].err = g.known(ctx, looked[i]) })
+	regular := make([]UserID, 0, len(people))
+	for i, u := range people {
+		if i < len(looked) {
+			if err := persons[i].err; err != nil {
+				return nil, err
+			}
+			if !persons[i].value.Regular || u.Workspace() != g.at.ws {
+				continue
+			}
+		}
+		regular = append(regular, u)
+	}
+	return regular, nil
+}
+
+// known is person for counting: a kept answer of the directory will do. It keeps nothing, so that several may be asked
+// about at once.
 func (g *gatherer) known(ctx context.Context, u UserID) (Person, error) {
 	if a := g.persons.find(u); a != nil {
 		return a.value, a.err

@@ -81,7 +81,7 @@ func (s *Service) inPlace(ctx context.Context, g *Grant, by UserID, since time.T
 	if people.isRegular(ctx, by) != nil || g.Place.Direct {
 		return false
 	}
-	in, err := people.askChannel(ctx, by)
+	in, err := people.inItsChannel(ctx, by)
 	return err == nil && in
 }
 

@@ -79,7 +79,7 @@ func (s *Service) mayRevoke(ctx context.Context, g *Grant, by UserID, since time
 	if err != nil {
 		return err
 	}
-	people.asOf(now).right(ctx, by, &current)
+	people.asOf(now).rights(ctx, []UserID{by}, &current)
 	return people.mayAnswer(r.terms(&current, now), voter{by: by})
 }
 

@@ -123,8 +123,8 @@ func (p *gatherer) stillAllowed(ctx context.Context, g *Grant, q *terms) error {
 	case q.now.Sub(g.Created) > q.lasts():
 		return lapsed(wordsLastsTooLong(q.name(), q.lasts()))
 	}
+	p.ownRights(ctx, g.Grantors, q.Requirement)
 	for _, u := range g.Grantors {
-		p.ownRight(ctx, u, q.Requirement)
 		switch z, err := p.freezeOn(q.Requirement, u, q.now); {
 		case err != nil:
 			return fmt.Errorf("%w: %w", agent.ErrStale, err)

@@ -50,6 +50,12 @@ type directory struct {
 	groupsErr error
 	// channelErr is what questions about a channel come to.
 	channelErr map[string]error
+	// membersErr is what listing a channel comes to.
+	membersErr error
+	// takes is how long each answer takes.
+	takes time.Duration
+	// panics has questions about a channel panic.
+	panics bool
 }
 
 func newDirectory() *directory {
@@ -65,8 +71,14 @@ func newDirectory() *directory {
 	return d
 }
 
+// ask is called with d.mu held, and lets go of it while the answer is on its way.
 func (d *directory) ask() error {
 	d.asked++
+	if d.takes > 0 {
+		d.mu.Unlock()
+		time.Sleep(d.takes)
+		d.mu.Lock()
+	}
 	return d.err
 }
 
@@ -97,7 +109,7 @@ func (d *directory) ChannelMembers(
 ) ([]approvals.UserID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.channels[channel]), errors.Join(d.ask(), d.channelErr[channel])
+	return slices.Clone(d.channels[channel]), errors.Join(d.ask(), d.channelErr[channel], d.membersErr)
 }
 
 func (d *directory) InChannel(
@@ -105,6 +117,9 @@ func (d *directory) InChannel(
 ) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.panics {
+		panic("planned")
+	}
 	return slices.Contains(d.channels[channel], u), errors.Join(d.ask(), d.channelErr[channel])
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,7 +41,7 @@ func (k PolicyFacts) Knows(f Fact) bool {
 // Missing returns those of the facts that nobody has asked for.
 func (k PolicyFacts) Missing(facts []Fact) (missing []Fact) {
 	for _, f := range facts {
-		if _, told := k.Told[f]; !told {
+		if _, told := k.Told[f]; !told && !slices.Contains(missing, f) {
 			missing = append(missing, f)
 		}
 	}
@@ -74,9 +75,7 @@ func (g *gatherer) requirement(ctx context.Context, r *Request) (Requirement, er
 		if len(missing) == 0 {
 			break // it was told, and asks all the same
 		}
-		for _, f := range missing {
-			g.find(ctx, f)
-		}
+		g.find(ctx, missing)
 		q, err = g.policy.Requirement(ctx, r, g.told)
 	}
 	if err != nil {
@@ -85,12 +84,20 @@ func (g *gatherer) requirement(ctx context.Context, r *Request) (Requirement, er
 	return q.complete(), nil
 }
 
-// find asks the directory for the fact, and notes the answer or why there is none.
-func (g *gatherer) find(ctx context.Context, f Fact) {
+// find asks the directory for the facts, at once, and notes each answer or why there is none.
+func (g *gatherer) find(ctx context.Context, missing []Fact) {
+	errs := make([]error, len(missing))
+	atOnce(len(missing), func(i int) { errs[i] = g.findOne(ctx, missing[i]) })
 	if g.told.Told == nil {
 		g.told.Told = map[Fact]error{}
 	}
-	var err error
+	for i, f := range missing {
+		g.told.Told[f] = errs[i]
+	}
+}
+
+// findOne asks for one fact, and changes nothing that another one does.
+func (g *gatherer) findOne(ctx context.Context, f Fact) (err error) {
 	switch f {
 	case FactRequesterName:
 		var who Person
@@ -109,7 +116,7 @@ func (g *gatherer) find(ctx context.Context, f Fact) {
 	default:
 		err = fmt.Errorf("fact %q: %w", f, ErrInvalid)
 	}
-	g.told.Told[f] = err
+	return err
 }
 
 // FactFinder finds out facts about the requester and the conversation of a run.
@@ -145,8 +152,6 @@ func Untold(facts []Fact) PolicyFacts {
 // findFacts asks the directory anew. Gates are asked outside transactions.
 func (w *Worker) findFacts(ctx context.Context, run *Run, facts []Fact) PolicyFacts {
 	g := newGatherer(w.directory, w.policy, run.conversation(), time.Now())
-	for _, f := range facts {
-		g.find(ctx, f)
-	}
+	g.find(ctx, g.told.Missing(facts))
 	return g.told
 }

@@ -59,6 +59,7 @@ type roll struct {
 // add looks at everybody whom the set names.
 func (w *roll) add(ctx context.Context, a Approvers) {
 	w.ChannelMembers = w.ChannelMembers || a.ChannelMembers
+	w.lookUp(ctx, a.Users)
 	for _, u := range a.Users {
 		if w.could(ctx, u) {
 			w.name(u)
@@ -73,6 +74,7 @@ func (w *roll) add(ctx context.Context, a Approvers) {
 			w.More = true
 			continue
 		}
+		w.lookUp(ctx, members)
 		could := slices.DeleteFunc(slices.Clone(members), func(u UserID) bool { return !w.could(ctx, u) })
 		if len(could) > 0 && len(could) == len(members) {
 			w.Groups = append(w.Groups, group)
@@ -94,6 +96,17 @@ func (w *roll) name(u UserID) {
 	}
 }
 
+// lookUp asks for what could needs to know of all these people, at once.
+func (w *roll) lookUp(ctx context.Context, people []UserID) {
+	var those []UserID
+	for _, u := range people {
+		if len(those) < maxLookups-w.looked && w.r.decidedBy(u) == nil {
+			those = append(those, u)
+		}
+	}
+	w.rights(ctx, those, &w.r.Requirement, w.current)
+}
+
 // could reports whether u could answer now. Whoever is too much to look up, or cannot be, is left out.
 func (w *roll) could(ctx context.Context, u UserID) bool {
 	if w.r.decidedBy(u) != nil {
@@ -103,6 +116,6 @@ func (w *roll) could(ctx context.Context, u UserID) bool {
 		w.More = true
 		return false
 	}
-	w.right(ctx, u, &w.r.Requirement, w.current)
+	w.rights(ctx, []UserID{u}, &w.r.Requirement, w.current)
 	return w.mayDecide(&w.r.RequestHead, w.current, u, w.now) == nil
 }

@@ -209,14 +209,12 @@ func (g *gatherer) votes(ctx context.Context, v Verdict, by []voter, about []*Re
 		}
 		all := r.demands(&current)
 		counted := slices.Concat(r.voters(v.Affirms()), by)
-		declines := !v.alone() && (!v.Affirms() || len(r.voters(false)) > 0)
-		if declines {
+		whoIsLeft := !v.alone() && (!v.Affirms() && !oneDeclines(all) || len(r.voters(false)) > 0)
+		if whoIsLeft {
 			counted = append(counted, r.voters(true)...)
 		}
-		for _, v := range counted {
-			g.right(ctx, v.by, all...)
-		}
-		if !declines {
+		g.rights(ctx, voterIDs(counted), all...)
+		if !whoIsLeft {
 			continue
 		}
 		for _, q := range all {
@@ -224,6 +222,11 @@ func (g *gatherer) votes(ctx context.Context, v Verdict, by []voter, about []*Re
 			g.candidates(ctx, &q, most(all)+2*(len(r.Decisions)+len(by))+len(r.Editors))
 		}
 	}
+}
+
+// oneDeclines reports whether one person who declines settles the request, so that it does not matter who is left.
+func oneDeclines(all []*Requirement) bool {
+	return slices.ContainsFunc(all, func(q *Requirement) bool { return q.DenyQuorum <= 1 })
 }
 
 // most returns how many seats the largest of the requirements has.

@@ -299,8 +299,8 @@ func (g *gatherer) disjoint(ctx context.Context, r *Request) (string, error) {
 		}
 	}
 	var could []voter
+	g.ownRights(ctx, people, all...)
 	for _, u := range people {
-		g.ownRight(ctx, u, all...)
 		v := voter{by: u}
 		if !slices.ContainsFunc(demanded, func(t *terms) bool { return g.mayAnswer(t, v) != nil }) {
 			could = append(could, v)

@@ -128,7 +128,7 @@ func (g *gatherer) mayFillIn(ctx context.Context, r, completed *Request, v voter
 	if err != nil {
 		return err
 	}
-	g.right(ctx, v.by, &q)
+	g.rights(ctx, []UserID{v.by}, &q)
 	if err := g.mayAnswer(r.terms(&q, now), v); err != nil {
 		return fmt.Errorf("with these values: %w", err)
 	}

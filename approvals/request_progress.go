@@ -74,8 +74,8 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 		return p, nil
 	}
 	var counted []voter
+	g.asOf(now).rights(ctx, voterIDs(voters), r.demands(&current)...)
 	for _, v := range voters {
-		g.asOf(now).right(ctx, v.by, r.demands(&current)...)
 		if errors.Is(g.mayAnswerBoth(&r.RequestHead, &current, v, now), ErrUnauthorized) {
 			p.Uncounted = append(p.Uncounted, v.by)
 		} else {

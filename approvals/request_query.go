@@ -142,7 +142,7 @@ func (l *listing) mayList(ctx context.Context, r *RequestHead, now time.Time) er
 		return refuse(ErrConflict, wordsAnswered(u.Local()))
 	case l.query.Mine:
 		g := l.gatherer(r)
-		g.asOf(now).right(ctx, u, r.demands(&r.Requirement)...)
+		g.asOf(now).rights(ctx, []UserID{u}, r.demands(&r.Requirement)...)
 		return g.mayDecide(r, &r.Requirement, u, now)
 	}
 	return l.gatherer(r).maySee(ctx, r, u, now)
@@ -155,7 +155,7 @@ func (l *listing) mayDecide(ctx context.Context, r *Request, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	g.asOf(now).right(ctx, l.query.Viewer, &r.Requirement, &current)
+	g.asOf(now).rights(ctx, []UserID{l.query.Viewer}, &r.Requirement, &current)
 	return g.mayDecide(&r.RequestHead, &current, l.query.Viewer, now)
 }
 
@@ -170,18 +170,25 @@ func (g *gatherer) isRegular(ctx context.Context, u UserID) error {
 // maySee says whether u may see what r holds: its requester, the people of its channel, and who may decide it. Seeing
 // is not deciding: the requirement recorded with r says who may.
 func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now time.Time) error {
-	if err := g.isRegular(ctx, u); err != nil || u == r.Requester {
+	if u.Workspace() == g.at.ws {
+		g.askUntilKnown(ctx, func(open openQuestions) {
+			if who := open.person(u); u != r.Requester && (who == nil || who.Regular) {
+				open.channelOf(u)
+			}
+		})
+	}
+	if err := g.regular(u); err != nil || u == r.Requester {
 		return err
 	}
 	var unknown error
 	if !g.at.place.Direct {
-		member, err := g.askChannel(ctx, u)
+		member, err := g.inItsChannel(ctx, u)
 		if member {
 			return nil
 		}
 		unknown = err
 	}
-	g.asOf(now).right(ctx, u, &r.Requirement)
+	g.asOf(now).rights(ctx, []UserID{u}, &r.Requirement)
 	if err := g.mayDecide(r, &r.Requirement, u, now); err == nil || unknown == nil {
 		return err
 	}
@@ -206,7 +213,7 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 	if err != nil {
 		return err
 	}
-	g.right(ctx, u, r.demands(&current)...)
+	g.rights(ctx, []UserID{u}, r.demands(&current)...)
 	return g.mayDecide(&r.RequestHead, &current, u, now)
 }
 
@@ -225,7 +232,7 @@ func (s *Service) MaySee(ctx context.Context, r *Request, u UserID) error {
 	if err != nil {
 		current = r.Requirement // a failing policy hides nothing from those it was shown to
 	}
-	g.right(ctx, u, &current)
+	g.rights(ctx, []UserID{u}, &current)
 	today := r.RequestHead
 	today.Requirement = current
 	return g.mayDecide(&today, &current, u, now)

@@ -104,7 +104,7 @@ func (s *Service) mayCancel(
 	for _, q := range waiting {
 		current, err := g.demand(ctx, q)
 		if err == nil {
-			g.right(ctx, by, q.demands(&current)...)
+			g.rights(ctx, []UserID{by}, q.demands(&current)...)
 			err = g.mayDecide(&q.RequestHead, &current, by, now)
 		}
 		if err == nil {

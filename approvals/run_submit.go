@@ -105,10 +105,16 @@ func (s *Service) check(in Submission) error {
 func (s *Service) mayStart(ctx context.Context, in Submission) error {
 	at := conversation{ws: in.Workspace, place: in.Place, requester: in.Requester}
 	g := newGatherer(s.directory, s.policy, at, noTime)
-	if err := g.isRegular(ctx, in.Requester); err != nil {
+	if in.Requester.Workspace() == g.at.ws {
+		g.askUntilKnown(ctx, func(open openQuestions) {
+			if who := open.person(in.Requester); who == nil || who.Regular {
+				open.membership(s.requesters, in.Requester)
+			}
+		})
+	}
+	if err := g.regular(in.Requester); err != nil {
 		return err
 	}
-	g.membership(ctx, s.requesters, in.Requester)
 	ok, err := g.in(s.requesters, in.Requester)
 	switch {
 	case err != nil:

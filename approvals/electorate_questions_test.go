@@ -1,0 +1,241 @@
+package approvals_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/approvals"
+)
+
+// TestDirectoryIsAskedAtOnce has a directory that takes as long for an answer as Slack does. What does not wait for
+// another answer is asked with it, so that a decision takes as long as one or two answers, however many there are.
+func TestDirectoryIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	const takes = 200 * time.Millisecond
+	people := make([]approvals.UserID, 40)
+	for i := range people {
+		people[i] = user(fmt.Sprintf("u%02d", i))
+	}
+	channel := func(q *approvals.Requirement) { askOf(q, approvals.Approvers{ChannelMembers: true}) }
+	tests := map[string]struct {
+		requires func(*approvals.Requirement)
+		votes    []approvals.UserID // those before the one that is timed
+		verdict  approvals.Verdict
+		want     time.Duration
+	}{
+		"a member of the channel approves": {channel, nil, approvals.Approve, takes},
+		"a member of the channel rejects":  {channel, nil, approvals.Reject, takes},
+		"a member of a group approves": {
+			func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) },
+			nil, approvals.Approve, takes,
+		},
+		"a member of the second group": {
+			func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S2", "S1"}}) },
+			nil, approvals.Approve, 2 * takes,
+		},
+		"the last of five": {
+			func(q *approvals.Requirement) { channel(q); quorum(q, 5) },
+			people[:4], approvals.Approve, 2 * takes, // ten questions, eight at a time
+		},
+		// Who is left is counted: bob's right, the members of the channel, who the first five are, and one more in the
+		// place of the guest among them.
+		"the first of two who reject": {
+			func(q *approvals.Requirement) { channel(q); quorum(q, 2); q.DenyQuorum = 2 },
+			nil, approvals.Reject, 4 * takes,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				for _, u := range people {
+					b.people.persons[u] = approvals.Person{ID: u, Regular: true}
+				}
+				b.people.channels["C1"] = append(b.people.channels["C1"], people...)
+				b.people.setGroup("S1", append(people, bob)...)
+				b.people.setGroup("S2", ann)
+				b.policy.always(with(tt.requires))
+				b.model(asks(call("c1", "pay", `{"amount":5}`)))
+				step := b.step()
+				id := b.submit()
+				if err := step(runJob(id)); err != nil {
+					t.Fatal(err)
+				}
+				r := b.pending(id)[0]
+				for _, u := range tt.votes {
+					b.must(r, u, tt.verdict, "")
+				}
+				b.people.takes = takes
+				begin := time.Now()
+				b.must(r, bob, tt.verdict, "no")
+				if took := time.Since(begin); took != tt.want {
+					t.Errorf("took %s of answers that take %s each, want %s", took, takes, tt.want)
+				}
+				b.people.takes = 0
+				b.stop()
+			})
+		})
+	}
+}
+
+// TestGroupIsLookedUpAtOnce calls a group of forty to a request: they are looked up eight at a time.
+func TestGroupIsLookedUpAtOnce(t *testing.T) {
+	t.Parallel()
+	const takes = 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var people []approvals.UserID
+		for i := range 40 {
+			u := user(fmt.Sprintf("u%02d", i))
+			people = append(people, u)
+			b.people.persons[u] = approvals.Person{ID: u, Regular: true}
+		}
+		b.people.setGroup("S1", people...)
+		b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Groups: []string{"S1"}}) }))
+		b.model(asks(call("c1", "pay", `{"amount":5}`)))
+		step := b.step()
+		id := b.submit()
+		b.people.takes = takes
+		begin := time.Now()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took > 9*takes {
+			t.Errorf("took %s of answers that take %s each", took, takes)
+		}
+		if r := b.pending(id)[0]; len(r.Called.Copies)+len(r.Called.Users)+len(r.Called.Groups) == 0 {
+			t.Errorf("nobody is called: %+v", r.Called)
+		}
+		b.people.takes = 0
+		b.stop()
+	})
+}
+
+// TestRejectingAsksForNobodyElse rejects where one rejection settles: who else could have answered is not asked.
+func TestRejectingAsksForNobodyElse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{ChannelMembers: true}) }))
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.pending(id)[0]
+	b.people.mu.Lock()
+	b.people.asked, b.people.membersErr = 0, errors.New("the list of members is too long")
+	b.people.mu.Unlock()
+	if r = b.must(r, bob, approvals.Reject, "no"); r.Status != approvals.RequestRejected {
+		t.Errorf("status %s", r.Status)
+	}
+	if b.people.asked != 2 {
+		t.Errorf("%d questions, of which two matter: who bob is, and whether he is in the channel", b.people.asked)
+	}
+	b.stop()
+}
+
+// TestFactsAreAskedAtOnce has a policy read three facts about a request: they are asked for together.
+func TestFactsAreAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	const takes = 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		name := b.people.persons[ann]
+		name.Name = "Ann"
+		b.people.persons[ann] = name
+		b.policy.reads = []approvals.Fact{
+			approvals.FactRequesterName, approvals.FactRequesterGroups, approvals.FactChannel, approvals.FactChannel,
+		}
+		var known approvals.PolicyFacts
+		b.policy.informed = func(_ *approvals.Request, told approvals.PolicyFacts) (approvals.Requirement, error) {
+			known = told
+			return lenient(), nil
+		}
+		step := b.step()
+		id := b.submit()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		r := b.pending(id)[0]
+		b.people.takes = takes
+		begin := time.Now()
+		b.must(r, bob, approvals.Approve, "")
+		if took := time.Since(begin); took != 2*takes { // the facts, and then bob's right
+			t.Errorf("took %s of answers that take %s each", took, takes)
+		}
+		for _, f := range b.policy.reads {
+			if !known.Knows(f) {
+				t.Errorf("%s is not known", f)
+			}
+		}
+		b.people.takes = 0
+		b.stop()
+	})
+}
+
+// TestThreadIsLookedUpAtOnce mentions the bot in a thread in which twelve people wrote.
+func TestThreadIsLookedUpAtOnce(t *testing.T) {
+	t.Parallel()
+	const takes = 200 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		r := &thread{}
+		for i := range 12 {
+			u := user(fmt.Sprintf("u%02d", i))
+			b.people.persons[u] = approvals.Person{ID: u, Regular: true}
+			b.people.channels["C1"] = append(b.people.channels["C1"], u)
+			r.say(u, fmt.Sprintf("0.%d", i), "a remark of "+u.Local())
+		}
+		b.reads(r)
+		m := &ears{}
+		b.model(m)
+		step := b.step()
+		id := b.submitAt(inThread)
+		b.people.takes = takes
+		begin := time.Now()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took > 4*takes { // twice twelve questions, eight at a time, and one about ann, who asks
+			t.Errorf("took %s of answers that take %s each", took, takes)
+		}
+		for i := range 12 {
+			if want := fmt.Sprintf("a remark of u%02d", i); !strings.Contains(m.all()[0], want) {
+				t.Errorf("the model has not read %q", want)
+			}
+		}
+		b.people.takes = 0
+		b.stop()
+	})
+}
+
+// TestPanicOfADirectory has one of several questions that are asked at once panic: the caller does, who can deal with
+// it.
+func TestPanicOfADirectory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{ChannelMembers: true}) }))
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	b.people.mu.Lock()
+	b.people.panics = true
+	b.people.mu.Unlock()
+	defer func() {
+		if recover() == nil {
+			t.Error("nothing is said of the panic")
+		}
+		b.people.panics = false
+		b.stop()
+	}()
+	b.decide(b.pending(id)[0], bob, approvals.Approve, "")
+}
