@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// mostAtOnce is how many questions about one decision or one card are put to the directory at the same time. Slack takes
-// a tenth of a second or more for each, and a person waits for the last.
+// mostAtOnce is how many questions about one decision or one card are put to the directory at the same time. Slack
+// takes a tenth of a second or more for each, and a person waits for the last.
 const mostAtOnce = 8
 
 // question is one to the directory: who somebody is, who is in a group, or whether somebody is in the conversation's

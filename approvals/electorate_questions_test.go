@@ -202,7 +202,8 @@ func TestThreadIsLookedUpAtOnce(t *testing.T) {
 		if err := step(runJob(id)); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(begin); took > 4*takes { // twice twelve questions, eight at a time, and one about ann, who asks
+		// One question about ann, who asks, and twice twelve, eight at a time.
+		if took := time.Since(begin); took > 4*takes {
 			t.Errorf("took %s of answers that take %s each", took, takes)
 		}
 		for i := range 12 {

@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 		"runs", "runs list", "runs show", "runs cancel", "runs retry",
 		"backup", "restore", "version", "healthcheck", "demo-mcp", "completion", "help",
 	} {
-		out, err := exec.Command(binary(t), append(strings.Fields(command), "--help")...).CombinedOutput()
+		out, err := exec.Command(cli(t), append(strings.Fields(command), "--help")...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
@@ -108,7 +108,7 @@ func TestUsage(t *testing.T) {
 		for i := range args {
 			args[i] = strings.Trim(args[i], "'")
 		}
-		cmd := exec.Command(binary(t), args...)
+		cmd := exec.Command(cli(t), args...)
 		cmd.Dir, cmd.Env = t.TempDir(), []string{"COUNTERSIGN_STORE=bolt:absent.db"}
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), c.want) {
@@ -350,7 +350,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(binary(t), "check", "--offline", path)
+		cmd := exec.Command(cli(t), "check", "--offline", path)
 		cmd.Dir = t.TempDir()
 		cmd.Env = []string{"PAYMENTS_URL=https://payments.example.com", "PAYMENTS_TOKEN=" + canaryToken,
 			"WORKDIR=" + t.TempDir(), "COUNTERSIGN=/" + canaryToken, "FINANCE_GROUP=S1", "CONTROLLERS_GROUP=S2"}

@@ -40,7 +40,7 @@ func TestLostResults(t *testing.T) {
 func (w *world) losing(to *os.File, args ...string) {
 	w.t.Helper()
 	defer to.Close()
-	cmd := exec.CommandContext(w.ctx, binary(w.t), args...)
+	cmd := exec.CommandContext(w.ctx, cli(w.t), args...)
 	cmd.Dir, cmd.Env, cmd.Stdout = w.dir, w.env(), to
 	var complaint output
 	cmd.Stderr = &complaint

@@ -17,12 +17,14 @@ var long = flag.Bool("long", false, "also kill the program at every crash point,
 // onStore says which store the worlds of the tests have: each a file of its own, or a database.
 var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
 
-// binaries are the program, built once as it is, once with crash points, and once as if it were the next version.
-var binaries struct{ plain, faults, next func() (string, error) }
+// binaries are the program, built once as it is, once with crash points, and once as if it were the next version. For
+// commands there are two that are never built with the race detector: they do one thing after the other, and it takes
+// longer to start than they do.
+var binaries struct{ plain, faults, next, command, faultyCommand func() (string, error) }
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(withBinaries(m.Run))
+	os.Exit(withBinaries(func() int { return pgdev.Run(m) }))
 }
 
 func withBinaries(run func() int) int {
@@ -32,21 +34,24 @@ func withBinaries(run func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	defer pgdev.StopShared()
-	binaries.plain = sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, "plain")) })
-	binaries.faults = sync.OnceValues(func() (string, error) {
-		return build(filepath.Join(dir, "faults"), "-tags", "faults")
-	})
-	binaries.next = sync.OnceValues(func() (string, error) {
-		return build(filepath.Join(dir, "next"), "-tags", "nextformat")
-	})
+	built := func(name string, race bool, flags ...string) func() (string, error) {
+		return sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, name), race, flags...) })
+	}
+	binaries.plain = built("plain", raceEnabled)
+	binaries.faults = built("faults", raceEnabled, "-tags", "faults")
+	binaries.next = built("next", raceEnabled, "-tags", "nextformat")
+	binaries.command, binaries.faultyCommand = binaries.plain, binaries.faults
+	if raceEnabled {
+		binaries.command = built("command", false)
+		binaries.faultyCommand = built("faulty-command", false, "-tags", "faults")
+	}
 	return run()
 }
 
-// build builds the program of this module. Under the race detector the program is built with it too.
-func build(path string, flags ...string) (string, error) {
+// build builds the program of this module.
+func build(path string, race bool, flags ...string) (string, error) {
 	args := append([]string{"build", "-o", path}, flags...)
-	if raceEnabled {
+	if race {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, "countersign")...).CombinedOutput(); err != nil {
@@ -55,9 +60,21 @@ func build(path string, flags ...string) (string, error) {
 	return path, nil
 }
 
+// binary is the program for what runs a bot: under the race detector it is built with it too.
 func binary(t *testing.T) string {
 	t.Helper()
-	path, err := binaries.plain()
+	return must(t, binaries.plain)
+}
+
+// cli is the program for commands.
+func cli(t *testing.T) string {
+	t.Helper()
+	return must(t, binaries.command)
+}
+
+func must(t *testing.T, build func() (string, error)) string {
+	t.Helper()
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // works on the database in between.
 func TestMigrateToPostgres(t *testing.T) {
 	t.Parallel()
-	faulty, err := binaries.faults()
+	faulty, err := binaries.faultyCommand()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // be opened, the same command again goes on, and a bot goes on with what was moved.
 func TestMigrateKilled(t *testing.T) {
 	t.Parallel()
-	faulty, err := binaries.faults()
+	faulty, err := binaries.faultyCommand()
 	if err != nil {
 		t.Fatal(err)
 	}

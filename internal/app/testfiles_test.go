@@ -19,7 +19,7 @@ func playTests(t *testing.T, args ...string) (out string, code int) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(home)
-	cmd := exec.Command(binary(t), append([]string{"test"}, args...)...)
+	cmd := exec.Command(cli(t), append([]string{"test"}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "OPENAI_API_KEY=" + canaryModel,
 		"SLACK_BOT_TOKEN=" + canaryBot, "PAYMENTS_TOKEN=" + canaryBot}
 	data, _ := cmd.CombinedOutput()
@@ -261,7 +261,7 @@ func TestTestsInLongFolder(t *testing.T) {
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary(t), "test", "--timeout", "30s", writeTest(t, oneTest))
+	cmd := exec.Command(cli(t), "test", "--timeout", "30s", writeTest(t, oneTest))
 	cmd.Env = []string{"TMPDIR=" + long}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -211,7 +211,7 @@ func (w *world) start(more ...string) *process {
 // run runs a command to its end and returns what it printed and its exit code. One that does not end fails the test.
 func (w *world) run(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.ctx, binary(w.t), args...)
+	cmd := exec.CommandContext(w.ctx, cli(w.t), args...)
 	cmd.Dir, cmd.Env = w.dir, w.env()
 	var out, complaint output
 	cmd.Stdout, cmd.Stderr = &out, &complaint

@@ -3,8 +3,11 @@ package pgdev
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +26,7 @@ var shared struct {
 }
 
 // Start returns the cluster that all tests of the process share. Without PostgreSQL's server the test is skipped, or
-// fails where COUNTERSIGN_TEST_REQUIRE has the word postgres. TestMain calls StopShared at the end.
+// fails where COUNTERSIGN_TEST_REQUIRE has the word postgres. TestMain calls Run, or StopShared at the end.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
@@ -46,6 +49,20 @@ func StopShared() {
 		shared.cluster.Remove()
 		shared.cluster = nil
 	}
+}
+
+// Run runs the tests of a package and calls StopShared. Tests with servers wait more than they compute: unless
+// -parallel says otherwise, twice as many as usual run at the same time. The flags must have been parsed.
+func Run(m *testing.M) (code int) {
+	defer StopShared()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
 }
 
 // Own returns a cluster of the test's own, which it may stop and start again.

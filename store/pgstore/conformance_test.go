@@ -25,7 +25,7 @@ func TestConformanceEncrypted(t *testing.T) {
 // TestAgainstModel compares with a model, also where every transaction is one that several could share.
 func TestAgainstModel(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); !*long && f.Value.String() == f.DefValue {
-		f.Value.Set("8")
+		f.Value.Set("4")
 	}
 	t.Parallel()
 	for _, always := range []bool{false, true} {

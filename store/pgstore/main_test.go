@@ -19,9 +19,7 @@ var long = flag.Bool("long", false, "also run what takes minutes")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	code := m.Run()
-	pgdev.StopShared()
-	os.Exit(code)
+	os.Exit(pgdev.Run(m))
 }
 
 // schemas numbers the schemas of tests: each is a store of its own, in one database.
