@@ -58,6 +58,8 @@ var arrows = []struct {
 	{"internal/faultfs", nil},
 	{"internal/headroom", nil},
 	{"internal/planted", nil},
+	{"internal/longtests", nil},
+	{"internal/raceflag", nil},
 	{"internal/pgdev", nil},
 	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
@@ -97,7 +99,7 @@ var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/oteltrace", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus",
 	"store/storetest", "store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault",
-	"internal/invariant", "internal/faultfs"}
+	"internal/invariant", "internal/faultfs", "internal/raceflag"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"countersign/internal/raceflag"
 )
 
 var (
@@ -18,7 +20,11 @@ func TestMain(m *testing.M) {
 	chosen := *long
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
 	if !chosen {
-		for name, value := range map[string]string{"rapid.checks": "20", "rapid.steps": "50"} {
+		checks := "20"
+		if raceflag.Enabled {
+			checks = "6"
+		}
+		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": "50"} {
 			if err := flag.Set(name, value); err != nil {
 				panic(err)
 			}

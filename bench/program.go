@@ -148,7 +148,7 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 	p := &process{cmd: cmd, url: "http://" + listen, requests: requests, slack: ws, quick: quick}
 	p.ended = func() {
 		if quick != nil {
-			quick.server.Close()
+			quick.close()
 		}
 		ws.Close()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"countersign/internal/slackdev"
 )
@@ -19,17 +19,24 @@ import (
 // checkEvery is how many changes of messages quickSlack answers for each that the local workspace judges.
 const checkEvery = 64
 
+// What is answered from memory.
+const (
+	pathUpdate = "/api/chat.update"
+	pathPerson = "/api/users.info"
+)
+
 // quickSlack stands before a local workspace and answers from memory what a program asks at every click. The workspace
 // takes twice as long to judge a card as the program to write it, on the cores that the program is measured on; Slack
-// is elsewhere. One change of a message in checkEvery goes on to the workspace, as all other calls do.
+// is elsewhere. One change of a message in checkEvery goes on to the workspace, as all other calls do. It reads
+// requests off the connections itself: the server of net/http takes longer over each.
 type quickSlack struct {
-	server  *http.Server
-	to      *url.URL
-	updates atomic.Int64
+	listener net.Listener
+	to       *url.URL
+	updates  atomic.Int64
 
 	mu      sync.Mutex
-	answers map[string][]byte // by method and, where it matters, what is asked
-	refused error             // the first change that the workspace did not take
+	answers map[string][]byte // whole responses, by method and, where it matters, what is asked
+	refused error             // the first change that the workspace did not take, or call that failed
 }
 
 func startQuickSlack(ws *slackdev.Workspace) (*quickSlack, string, error) {
@@ -41,46 +48,66 @@ func startQuickSlack(ws *slackdev.Workspace) (*quickSlack, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s := &quickSlack{to: to, answers: make(map[string][]byte)}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/chat.update", func(w http.ResponseWriter, r *http.Request) {
-		check := s.updates.Add(1)%checkEvery == 1
-		if known := s.known(r.URL.Path + " "); known != nil && !check {
-			io.Copy(io.Discard, r.Body)
-			reply(w, known)
-			return
+	s := &quickSlack{listener: l, to: to, answers: make(map[string][]byte)}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			go s.serve(conn)
 		}
-		s.serve(w, r, func([]byte) string { return "" }, check)
-	})
-	mux.HandleFunc("POST /api/users.info", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, func(body []byte) string { return string(body) }, false)
-	})
-	mux.Handle("/", httputil.NewSingleHostReverseProxy(to))
-	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go s.server.Serve(l)
+	}()
 	return s, "http://" + l.Addr().String() + "/api/", nil
 }
 
-// serve answers as the workspace has answered the method before, about what key says; the workspace is asked when it
-// has not, and when that is to be checked.
-func (s *quickSlack) serve(w http.ResponseWriter, r *http.Request, key func([]byte) string, check bool) {
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(r.Body); err != nil {
-		http.Error(w, "unreadable", http.StatusBadRequest)
-		return
-	}
-	about := r.URL.Path + " " + key(body.Bytes())
-	known := s.known(about)
-	if known == nil || check {
-		asked, err := s.ask(r, body.Bytes())
+func (s *quickSlack) close() { s.listener.Close() }
+
+// serve answers the requests of a connection, until the program closes it.
+func (s *quickSlack) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(in)
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		s.note(about, asked)
-		known = asked
+		answer, err := s.answer(req)
+		if err != nil {
+			s.note("", []byte(err.Error()))
+			return
+		}
+		if _, err := conn.Write(answer); err != nil {
+			return
+		}
 	}
-	reply(w, known)
+}
+
+// answer returns a whole response: what the workspace has answered to the method before, about the same person, or else
+// the workspace's own.
+func (s *quickSlack) answer(req *http.Request) ([]byte, error) {
+	about := req.URL.Path
+	if about == pathUpdate {
+		if known := s.known(about); s.updates.Add(1)%checkEvery != 1 && known != nil {
+			_, err := io.Copy(io.Discard, req.Body)
+			return known, err
+		}
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if about == pathPerson {
+		about += " " + string(body)
+		if known := s.known(about); known != nil {
+			return known, nil
+		}
+	}
+	answer, err := s.ask(req, body)
+	if err == nil && (req.URL.Path == pathUpdate || req.URL.Path == pathPerson) {
+		s.note(about, answer)
+	}
+	return answer, err
 }
 
 func (s *quickSlack) known(about string) []byte {
@@ -89,14 +116,11 @@ func (s *quickSlack) known(about string) []byte {
 	return s.answers[about]
 }
 
-func reply(w http.ResponseWriter, body []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Write(body)
-}
-
+// ask has the workspace answer.
 func (s *quickSlack) ask(r *http.Request, body []byte) ([]byte, error) {
-	to := s.to.JoinPath(r.URL.Path).String()
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, to, bytes.NewReader(body))
+	to := s.to.JoinPath(r.URL.Path)
+	to.RawQuery = r.URL.RawQuery
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +130,7 @@ func (s *quickSlack) ask(r *http.Request, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
+	return httputil.DumpResponse(resp, true)
 }
 
 // note remembers an answer, or that the workspace refused.
@@ -116,7 +140,7 @@ func (s *quickSlack) note(about string, answer []byte) {
 	if bytes.Contains(answer, []byte(`"ok":true`)) {
 		s.answers[about] = answer
 	} else if s.refused == nil {
-		s.refused = fmt.Errorf("the local workspace answered %s with %.200s", strings.TrimSpace(about), answer)
+		s.refused = fmt.Errorf("the local workspace answered %s with %.400s", strings.TrimSpace(about), answer)
 	}
 }
 

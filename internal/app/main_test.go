@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"countersign/internal/pgdev"
+	"countersign/internal/raceflag"
 )
 
 var long = flag.Bool("long", false, "also kill the program at every crash point, and at random moments")
@@ -34,24 +35,24 @@ func withBinaries(run func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	built := func(name string, race bool, flags ...string) func() (string, error) {
-		return sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, name), race, flags...) })
+	built := func(name string, detects bool, flags ...string) func() (string, error) {
+		return sync.OnceValues(func() (string, error) { return build(filepath.Join(dir, name), detects, flags...) })
 	}
-	binaries.plain = built("plain", raceEnabled)
-	binaries.faults = built("faults", raceEnabled, "-tags", "faults")
-	binaries.next = built("next", raceEnabled, "-tags", "nextformat")
+	binaries.plain = built("plain", raceflag.Enabled)
+	binaries.faults = built("faults", raceflag.Enabled, "-tags", "faults")
+	binaries.next = built("next", raceflag.Enabled, "-tags", "nextformat")
 	binaries.command, binaries.faultyCommand = binaries.plain, binaries.faults
-	if raceEnabled {
+	if raceflag.Enabled {
 		binaries.command = built("command", false)
 		binaries.faultyCommand = built("faulty-command", false, "-tags", "faults")
 	}
 	return run()
 }
 
-// build builds the program of this module.
-func build(path string, race bool, flags ...string) (string, error) {
+// build builds the program of this module; one that detects has the race detector.
+func build(path string, detects bool, flags ...string) (string, error) {
 	args := append([]string{"build", "-o", path}, flags...)
-	if race {
+	if detects {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, "countersign")...).CombinedOutput(); err != nil {
