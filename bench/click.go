@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -183,6 +184,7 @@ func benchClick(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // so much is prepared that collecting it takes its time
 	one := func(ctx context.Context, _ int) error { return c.send(ctx, presses[next.Add(1)-1]) }
 	var rows [][]Figures
 	for _, width := range []int{1, 64} {
