@@ -154,6 +154,9 @@ func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []User
 			}
 			found = append(found, regular...)
 		}
+		if len(found) >= n {
+			break // what else there is is not asked for
+		}
 	}
 	return found, nil
 }

@@ -239,3 +239,32 @@ func TestPanicOfADirectory(t *testing.T) {
 	}()
 	b.decide(b.pending(id)[0], bob, approvals.Approve, "")
 }
+
+// TestEnoughPeopleAreEnough has a policy name more people than a seat needs, and the members of a channel that is too
+// large to be listed. Who is in it does not matter then: that nobody can take the other seat is found out all the same,
+// and nobody is asked.
+func TestEnoughPeopleAreEnough(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	some := approvals.Approvers{ChannelMembers: true, Users: []approvals.UserID{bob, cara}}
+	for _, name := range []string{"dora", "emil"} {
+		some.Users = append(some.Users, user(name))
+		b.people.put(approvals.Person{ID: user(name), Regular: true})
+	}
+	b.policy.always(with(func(q *approvals.Requirement) {
+		q.Seats = []approvals.Seat{{Approvers: some}, {Approvers: approvals.Approvers{Groups: []string{"S1"}}}}
+	}))
+	b.people.mu.Lock()
+	b.people.membersErr = errors.New("the list of members is too long")
+	b.people.mu.Unlock()
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.pending(id); len(all) != 0 {
+		t.Errorf("a card asks for what nobody can give: %+v", all[0].Requirement.Seats)
+	}
+	b.stop()
+}
