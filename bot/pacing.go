@@ -2,6 +2,8 @@ package bot
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -307,23 +309,14 @@ func (l *lane) refused(began, now time.Time, after time.Duration) {
 	l.postpone()
 }
 
-// postpone moves the turns that were promised for a time before Slack takes calls again.
+// postpone moves the turns that were promised for a time before Slack takes calls again, in their order and at the
+// distance that is known now. A turn that nobody comes for costs the others no more than that distance.
 func (l *lane) postpone() {
-	var first time.Time
-	for _, turn := range l.turns {
-		if first.IsZero() || turn.Before(first) {
-			first = turn
-		}
+	from := l.until
+	earlier := func(a, b string) int { return l.turns[a].Compare(l.turns[b]) }
+	for _, what := range slices.SortedFunc(maps.Keys(l.turns), earlier) {
+		l.turns[what] = latest(l.turns[what], from)
+		from = l.turns[what].Add(l.distance.gap)
 	}
-	late := l.until.Sub(first)
-	if first.IsZero() {
-		late = l.until.Sub(l.next)
-	}
-	if late <= 0 {
-		return
-	}
-	for what, turn := range l.turns {
-		l.turns[what] = turn.Add(late)
-	}
-	l.next = l.next.Add(late)
+	l.next = latest(l.next, from)
 }

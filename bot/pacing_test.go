@@ -329,3 +329,32 @@ func TestDecisionsGoBeforeReminders(t *testing.T) {
 		}
 	})
 }
+
+// TestTurnsNobodyCameFor: what was promised a turn may be delivered by another process, or not be needed any more. Those
+// who do come wait no longer for that.
+func TestTurnsNobodyCameFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing()
+		refuse := func(what string) {
+			c := paced{method: methodUpdate, what: what}
+			if d := p.wait(c); d > 0 {
+				t.Fatalf("%s waits %s", what, d)
+			}
+			p.done(c, time.Now(), time.Second)
+		}
+		refuse("first")
+		p.wait(paced{method: methodUpdate, what: "delivered by another process"})
+		time.Sleep(100 * time.Second)
+		refuse("second")
+		if d := p.wait(paced{method: methodUpdate, what: "next"}); d > 10*time.Second {
+			t.Fatalf("the next one waits %s after a pause of a second", d)
+		}
+		p.wait(paced{method: methodUpdate, what: "last"})
+		time.Sleep(500 * time.Millisecond)
+		p.done(paced{method: methodUpdate}, time.Now(), time.Second) // of one that was on its way
+		if d := p.wait(paced{method: methodUpdate, what: "last"}); d > 10*time.Second {
+			t.Errorf("the last one waits %s after a pause of a second", d)
+		}
+	})
+}
