@@ -150,13 +150,20 @@ func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 		}
 		return
 	}
-	if len(lanes) > 1 && lanes[1].crowded(now) && !p.inChannels.knownBefore(began) {
+	if len(lanes) > 1 && p.ofChannel(lanes[1], lanes[0], began, now) {
 		lanes[1].refused(began, now, after)
 		p.spread(now)
 		return
 	}
-	// It is too much for the workspace: this channel had little, or is slowed down already.
 	lanes[0].refused(began, now, after)
+}
+
+// ofChannel reports whether a post that began then was too much for its channel rather than for the workspace: much was
+// posted there, and either closer together than is documented, or hardly anything elsewhere.
+func (p *pacing) ofChannel(channel, workspace *lane, began, now time.Time) bool {
+	n := channel.lately(now)
+	kept := p.inChannels.knownBefore(began) && p.inChannels.gap >= p.inChannels.said
+	return n >= crowdedChannel && (!kept || 2*n > workspace.lately(now))
 }
 
 // spread has what was posted in every channel before the distance was known count as if it had been kept, so that not
@@ -280,16 +287,16 @@ func (l *lane) age(now time.Time) {
 	}
 }
 
-// crowded reports whether so much was posted in the channel just now that the channel is the reason for a 429. What is
-// under way counts: Slack sends a call away sooner than it takes one.
-func (l *lane) crowded(now time.Time) bool {
+// lately is how many calls there were just now. What is under way counts: Slack sends a call away sooner than it takes
+// one.
+func (l *lane) lately(now time.Time) int {
 	n := l.flying
 	for _, at := range l.recent {
 		if now.Sub(at) < crowdedFor {
 			n++
 		}
 	}
-	return n >= crowdedChannel
+	return n
 }
 
 // refused learns from a 429. One of a call that was under way when the last 429 came says nothing new.

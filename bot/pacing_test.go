@@ -358,3 +358,45 @@ func TestTurnsNobodyCameFor(t *testing.T) {
 		}
 	})
 }
+
+// TestChannelIsCrowdedOnceMore: what was learnt is forgotten by and by. A channel that is crowded after that slows down
+// itself again, and not the workspace, which had as little to do with it as the first time.
+func TestChannelIsCrowdedOnceMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+		post := func(channel string, i int) {
+			turn := paced{method: methodPost, channel: channel, what: fmt.Sprint(channel, i)}
+			insistently(p, turn, func() time.Duration {
+				return slack.call(map[string]int{channel: 5}, map[string]time.Duration{channel: 5 * time.Second})
+			})
+		}
+		burst := func() {
+			var all sync.WaitGroup
+			for i := range 2 * mostInFlight {
+				all.Go(func() { post("crowded", i) })
+			}
+			all.Wait()
+			if d := p.wait(paced{method: methodPost, channel: "another", what: "other"}); d != 0 {
+				t.Errorf("a post in another channel waits %s", d)
+			}
+			p.dropped(paced{method: methodPost, channel: "another"})
+		}
+		burst()
+		for i := 0; p.inChannels.gap > 0; i++ {
+			time.Sleep(easeEvery)
+			post("quiet", i)
+		}
+		slack.refused = 0
+		for i := range 30 { // more than in the channel
+			post(fmt.Sprint("elsewhere", i), 0)
+		}
+		burst()
+		if slack.refused == 0 {
+			t.Fatal("nothing was refused; the test shows nothing")
+		}
+		if gap := p.lanes[methodPost].distance.gap; gap != 0 {
+			t.Errorf("posts of the whole workspace are %s apart", gap)
+		}
+	})
+}
