@@ -125,6 +125,22 @@ func (p *pacing) wait(c paced) (longest time.Duration) {
 	return 0
 }
 
+// forgo gives back the turn that the call was promised, as nobody comes for it: the last one is anybody's again.
+func (p *pacing) forgo(c paced) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.of(c) {
+		turn, last := l.turns[c.what]
+		delete(l.turns, c.what)
+		for _, other := range l.turns {
+			last = last && other.Before(turn)
+		}
+		if last && !turn.Add(l.distance.gap).Before(l.next) {
+			l.next = turn
+		}
+	}
+}
+
 // dropped reports that a call which had its turn has ended otherwise than by a success or a 429.
 func (p *pacing) dropped(c paced) {
 	p.mu.Lock()

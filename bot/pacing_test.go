@@ -1,12 +1,15 @@
 package bot
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/slack-go/slack"
 )
 
 // rationed is Slack counting calls: so many within a window, by key.
@@ -397,6 +400,58 @@ func TestChannelIsCrowdedOnceMore(t *testing.T) {
 		}
 		if gap := p.lanes[methodPost].distance.gap; gap != 0 {
 			t.Errorf("posts of the whole workspace are %s apart", gap)
+		}
+	})
+}
+
+// TestWordsThatCameTooLateTakeNoTurns: of many hints at once some are given up. The turns that they were promised are
+// left to the hints that come later, of which there are no more than Slack takes.
+func TestWordsThatCameTooLateTakeNoTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := rationed{calls: map[string][]time.Time{}}
+		b := &Bot{pace: newPacing()}
+		var all sync.WaitGroup
+		var told, lost int
+		var mu sync.Mutex
+		tell := func(count bool) {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), followTime)
+				defer cancel()
+				err := b.patiently(ctx, methodEphemeral, "C1", func() error {
+					time.Sleep(50 * time.Millisecond) // the way to Slack
+					wait := r.call(map[string]int{"": 100}, map[string]time.Duration{"": time.Minute})
+					if wait > 0 {
+						return &slack.RateLimitedError{RetryAfter: wait}
+					}
+					return nil
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case !count:
+				case err == nil:
+					told++
+				default:
+					lost++
+				}
+			})
+		}
+		for range 300 {
+			tell(false)
+		}
+		for i := range 600 {
+			time.Sleep(time.Second)
+			tell(i >= 120)
+		}
+		all.Wait()
+		if lost > 0 {
+			t.Errorf("%d hints were given up, %d told", lost, told)
+		}
+		for key, l := range b.pace.lanes {
+			if len(l.turns) != 0 {
+				t.Errorf("%s: %d turns are promised to nobody", key, len(l.turns))
+			}
 		}
 	})
 }
