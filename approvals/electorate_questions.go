@@ -91,10 +91,13 @@ func (o openQuestions) add(q question) {
 	}
 }
 
-// person wants to know who u is; nil while that is not known. Who cannot be looked up is nobody regular.
+// person wants to know who u is; nil while that is not known. Who cannot be looked up is nobody regular, and neither is
+// anybody of another workspace, of whom nothing is asked.
 func (o openQuestions) person(u UserID) *Person {
 	a := o.persons.find(u)
 	switch {
+	case u.Workspace() != o.at.ws:
+		return &Person{ID: u}
 	case a == nil:
 		o.add(question{person: u})
 		return nil

@@ -268,3 +268,23 @@ func TestEnoughPeopleAreEnough(t *testing.T) {
 	}
 	b.stop()
 }
+
+// TestNobodyIsNotAskedAbout has a policy name somebody without an id, and somebody of another workspace, who may answer
+// as little.
+func TestNobodyIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) {
+		askOf(q, approvals.Approvers{Users: []approvals.UserID{"", approvals.NewUserID("T2", "zoe"), bob}})
+	}))
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.must(b.pending(id)[0], bob, approvals.Approve, ""); r.Status != approvals.RequestApproved {
+		t.Errorf("status %s", r.Status)
+	}
+	b.stop()
+}
