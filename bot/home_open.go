@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync"
@@ -238,9 +239,9 @@ func (b *Bot) keepHomes(ctx context.Context) {
 func (b *Bot) refreshHome(ctx context.Context, by approvals.UserID) time.Duration {
 	b.way.yield(ctx)
 	err := b.publishHome(ctx, by)
-	if after, limit := limited(err); limit {
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
 		b.homes.again(by)
-		return max(b.homes.pause, after)
+		return max(b.homes.pause, later.After)
 	}
 	if _, refused := refusal(err); refused { // somebody who is gone, or an app without a Home tab
 		b.homes.drop(by)
