@@ -2,9 +2,13 @@ package bot
 
 import (
 	"log/slog"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/approvals"
+	"countersign/internal/slackdev"
 )
 
 // TestHomeThatHasToWaitIsNotForgotten: somebody opened their tab and met a 429. A tab that has changed meanwhile has to
@@ -26,4 +30,18 @@ func TestHomeThatHasToWaitIsNotForgotten(t *testing.T) {
 			t.Errorf("the tab is forgotten: %q, %v, %v", by, stale, ok)
 		}
 	})
+}
+
+// TestHomeThatSlackDidNotTakeIsTriedAgain: Slack does not answer while a tab is brought up to date. It is once Slack
+// does.
+func TestHomeThatSlackDidNotTakeIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{tune: func(b *Bot) { b.homes.pause, b.homes.every = time.Millisecond, time.Hour }})
+	all := listed(s, 2)
+	s.atHome("U0BEN")
+	s.homeSays("U0BEN", string(all[0].ID))
+	s.slack.Fail(slackdev.Fault{Method: methodPublishView, Times: 2, Status: http.StatusInternalServerError})
+	s.service.edit(all[0].ID, func(r *approvals.Request) { r.Status, r.Settled = approvals.RequestExpired, time.Now() })
+	s.bot.homes.changed(all[0])
+	s.homeSays("U0BEN", "not:"+string(all[0].ID), string(all[1].ID))
 }
