@@ -1,9 +1,11 @@
 package approvals_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -287,4 +289,58 @@ func TestNobodyIsNotAskedAbout(t *testing.T) {
 		t.Errorf("status %s", r.Status)
 	}
 	b.stop()
+}
+
+// takingTurns is a directory that answers about people one after the other, so far apart, and sends a question away
+// that would have to wait for more than a second, as that of Slack does once Slack has refused a call.
+type takingTurns struct {
+	approvals.Directory
+	apart time.Duration
+
+	mu   sync.Mutex
+	next time.Time
+}
+
+func (d *takingTurns) Person(ctx context.Context, u approvals.UserID, since time.Time) (approvals.Person, error) {
+	d.mu.Lock()
+	wait := max(time.Until(d.next), 0)
+	if wait > time.Second {
+		d.mu.Unlock()
+		return approvals.Person{}, &approvals.RetryError{After: wait, Err: errors.New("slowed down")}
+	}
+	d.next = time.Now().Add(wait + d.apart)
+	d.mu.Unlock()
+	time.Sleep(wait)
+	return d.Directory.Person(ctx, u, since)
+}
+
+// TestGroupIsCalledAlthoughAnswersTakeTurns: the directory sends away most of the questions that are put at once. All
+// people of the group are called, as nobody waits.
+func TestGroupIsCalledAlthoughAnswersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var people []approvals.UserID
+		for i := range 9 {
+			u := user(fmt.Sprintf("u%02d", i))
+			people = append(people, u)
+			b.people.put(approvals.Person{ID: u, Regular: true})
+		}
+		b.people.setGroup("S1", people...)
+		b.policy.always(with(func(q *approvals.Requirement) {
+			askOf(q, approvals.Approvers{Groups: []string{"S1"}})
+			quorum(q, 5)
+		}))
+		b.model(asks(call("c1", "pay", `{"amount":5}`)))
+		b.worker.Directory = &takingTurns{Directory: b.people, apart: 600 * time.Millisecond}
+		step := b.step()
+		id := b.submit()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.pending(id)[0].Called; len(got.Copies) != len(people) {
+			t.Errorf("called: %+v", got)
+		}
+		b.stop()
+	})
 }
