@@ -158,7 +158,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestListTellsPoliciesOfEachRequester lists what two people asked for in one channel: the policy hears of each of them.
+// TestListTellsPoliciesOfEachRequester lists what two people asked for in one channel: the policy hears of each of
+// them.
 func TestListTellsPoliciesOfEachRequester(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -37,7 +37,8 @@ func TestPostedUnderAWrongClock(t *testing.T) {
 }
 
 // TestPostedBeforeTheClockWasSetBack has a process die over a post, alone with its store, while its clock is ahead. By
-// the clock of the next one, which was set right, the notification is of a time to come: the post is found all the same.
+// the clock of the next one, which was set right, the notification is of a time to come: the post is found all the
+// same.
 func TestPostedBeforeTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	s, r := waitingCard(t, setUp{tune: func(b *Bot) { b.alone = true }})

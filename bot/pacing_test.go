@@ -333,8 +333,8 @@ func TestDecisionsGoBeforeReminders(t *testing.T) {
 	})
 }
 
-// TestTurnsNobodyCameFor: what was promised a turn may be delivered by another process, or not be needed any more. Those
-// who do come wait no longer for that.
+// TestTurnsNobodyCameFor: what was promised a turn may be delivered by another process, or not be needed any more.
+// Those who do come wait no longer for that.
 func TestTurnsNobodyCameFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
