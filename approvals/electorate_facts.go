@@ -154,6 +154,9 @@ func (g *gatherer) people(ctx context.Context, a Approvers, n int) (found []User
 			}
 			found = append(found, regular...)
 		}
+		if len(found) >= n {
+			break // what else there is is not asked for
+		}
 	}
 	return found, nil
 }
@@ -176,7 +179,10 @@ func unseen(all []UserID, seen map[UserID]bool, n int) (next, rest []UserID) {
 func (g *gatherer) regulars(ctx context.Context, people []UserID, most int) ([]UserID, error) {
 	looked := people[:max(0, min(most, len(people)))]
 	persons := make([]answer[Person], len(looked))
-	atOnce(len(looked), func(i int) { persons[i].value, persons[i].err = g.known(ctx, looked[i]) })
+	atOnce(len(looked), func(i int) error {
+		persons[i].value, persons[i].err = g.known(ctx, looked[i])
+		return persons[i].err
+	})
 	regular := make([]UserID, 0, len(people))
 	for i, u := range people {
 		if i < len(looked) {

@@ -48,18 +48,19 @@ func cameTo[V any](v, none V, err error) answer[V] {
 	return answer[V]{v, err}
 }
 
-// put asks the question, and returns what keeps the answer. It changes nothing, so that several may be asked at once.
-func (g *gatherer) put(ctx context.Context, q question) (keep func()) {
+// put asks the question, and returns what keeps the answer, and the error that the answer is. It changes nothing, so
+// that several may be asked at once.
+func (g *gatherer) put(ctx context.Context, q question) (keep func(), err error) {
 	switch {
 	case q.person != "":
 		a := g.askPerson(ctx, q.person)
-		return func() { g.persons.put(q.person, a) }
+		return func() { g.persons.put(q.person, a) }, a.err
 	case q.inChannel != "":
 		a := g.askChannel(ctx, q.inChannel)
-		return func() { g.channel.put(q.inChannel, a) }
+		return func() { g.channel.put(q.inChannel, a) }, a.err
 	}
 	a := g.askGroup(ctx, q.group)
-	return func() { g.groups.put(q.group, a) }
+	return func() { g.groups.put(q.group, a) }, a.err
 }
 
 // askUntilKnown has missing name questions that have no answer yet, and asks those that do not wait for each other at
@@ -72,7 +73,10 @@ func (g *gatherer) askUntilKnown(ctx context.Context, missing func(openQuestions
 			return
 		}
 		keep := make([]func(), len(all))
-		atOnce(len(all), func(i int) { keep[i] = g.put(ctx, all[i]) })
+		atOnce(len(all), func(i int) (err error) {
+			keep[i], err = g.put(ctx, all[i])
+			return err
+		})
 		for _, k := range keep {
 			k()
 		}
@@ -91,10 +95,13 @@ func (o openQuestions) add(q question) {
 	}
 }
 
-// person wants to know who u is; nil while that is not known. Who cannot be looked up is nobody regular.
+// person wants to know who u is; nil while that is not known. Who cannot be looked up is nobody regular, and neither is
+// anybody of another workspace, of whom nothing is asked.
 func (o openQuestions) person(u UserID) *Person {
 	a := o.persons.find(u)
 	switch {
+	case u.Workspace() != o.at.ws:
+		return &Person{ID: u}
 	case a == nil:
 		o.add(question{person: u})
 		return nil
@@ -139,15 +146,17 @@ func (o openQuestions) exceptions(q *Requirement, u UserID, now time.Time) {
 	}
 }
 
-// atOnce calls do with each number below n, mostAtOnce of them at a time, and returns when all have returned. A panic
-// goes on where atOnce was called.
-func atOnce(n int, do func(i int)) {
+// atOnce calls do with each number below n, mostAtOnce of them at a time, and returns when all have returned. What is
+// put off, which may be because of the others, is done once more, one after the other. A panic goes on where atOnce was
+// called.
+func atOnce(n int, do func(i int) error) {
 	if n == 1 {
-		do(0)
+		_ = do(0)
 		return
 	}
 	var wg sync.WaitGroup
 	var panicked sync.Map
+	off := make([]bool, n)
 	room := make(chan struct{}, mostAtOnce)
 	for i := range n {
 		room <- struct{}{}
@@ -158,11 +167,16 @@ func atOnce(n int, do func(i int)) {
 				}
 				<-room
 			}()
-			do(i)
+			_, off[i] = errors.AsType[*RetryError](do(i))
 		})
 	}
 	wg.Wait()
 	for _, p := range panicked.Range {
 		panic(p)
+	}
+	for i := range n {
+		if off[i] {
+			_ = do(i)
+		}
 	}
 }

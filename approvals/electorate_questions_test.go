@@ -1,9 +1,11 @@
 package approvals_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,4 +241,107 @@ func TestPanicOfADirectory(t *testing.T) {
 		b.stop()
 	}()
 	b.decide(b.pending(id)[0], bob, approvals.Approve, "")
+}
+
+// TestEnoughPeopleAreEnough has a policy name more people than a seat needs, and the members of a channel that is too
+// large to be listed. Who is in it does not matter then: that nobody can take the other seat is found out all the same,
+// and nobody is asked.
+func TestEnoughPeopleAreEnough(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	some := approvals.Approvers{ChannelMembers: true, Users: []approvals.UserID{bob, cara}}
+	for _, name := range []string{"dora", "emil"} {
+		some.Users = append(some.Users, user(name))
+		b.people.put(approvals.Person{ID: user(name), Regular: true})
+	}
+	b.policy.always(with(func(q *approvals.Requirement) {
+		q.Seats = []approvals.Seat{{Approvers: some}, {Approvers: approvals.Approvers{Groups: []string{"S1"}}}}
+	}))
+	b.people.mu.Lock()
+	b.people.membersErr = errors.New("the list of members is too long")
+	b.people.mu.Unlock()
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.pending(id); len(all) != 0 {
+		t.Errorf("a card asks for what nobody can give: %+v", all[0].Requirement.Seats)
+	}
+	b.stop()
+}
+
+// TestNobodyIsNotAskedAbout has a policy name somebody without an id, and somebody of another workspace, who may answer
+// as little.
+func TestNobodyIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(with(func(q *approvals.Requirement) {
+		askOf(q, approvals.Approvers{Users: []approvals.UserID{"", approvals.NewUserID("T2", "zoe"), bob}})
+	}))
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.must(b.pending(id)[0], bob, approvals.Approve, ""); r.Status != approvals.RequestApproved {
+		t.Errorf("status %s", r.Status)
+	}
+	b.stop()
+}
+
+// takingTurns is a directory that answers about people one after the other, so far apart, and sends a question away
+// that would have to wait for more than a second, as that of Slack does once Slack has refused a call.
+type takingTurns struct {
+	approvals.Directory
+	apart time.Duration
+
+	mu   sync.Mutex
+	next time.Time
+}
+
+func (d *takingTurns) Person(ctx context.Context, u approvals.UserID, since time.Time) (approvals.Person, error) {
+	d.mu.Lock()
+	wait := max(time.Until(d.next), 0)
+	if wait > time.Second {
+		d.mu.Unlock()
+		return approvals.Person{}, &approvals.RetryError{After: wait, Err: errors.New("slowed down")}
+	}
+	d.next = time.Now().Add(wait + d.apart)
+	d.mu.Unlock()
+	time.Sleep(wait)
+	return d.Directory.Person(ctx, u, since)
+}
+
+// TestGroupIsCalledAlthoughAnswersTakeTurns: the directory sends away most of the questions that are put at once. All
+// people of the group are called, as nobody waits.
+func TestGroupIsCalledAlthoughAnswersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var people []approvals.UserID
+		for i := range 9 {
+			u := user(fmt.Sprintf("u%02d", i))
+			people = append(people, u)
+			b.people.put(approvals.Person{ID: u, Regular: true})
+		}
+		b.people.setGroup("S1", people...)
+		b.policy.always(with(func(q *approvals.Requirement) {
+			askOf(q, approvals.Approvers{Groups: []string{"S1"}})
+			quorum(q, 5)
+		}))
+		b.model(asks(call("c1", "pay", `{"amount":5}`)))
+		b.worker.Directory = &takingTurns{Directory: b.people, apart: 600 * time.Millisecond}
+		step := b.step()
+		id := b.submit()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.pending(id)[0].Called; len(got.Copies) != len(people) {
+			t.Errorf("called: %+v", got)
+		}
+		b.stop()
+	})
 }

@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"fmt"
 	"testing"
 
 	"countersign/approvals"
@@ -155,4 +156,42 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("have %q, want %q", got, want)
 		}
 	}
+}
+
+// TestListTellsPoliciesOfEachRequester lists what two people asked for in one channel: the policy hears of each of
+// them.
+func TestListTellsPoliciesOfEachRequester(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	names := map[approvals.UserID]string{ann: "Ann", bob: "Bob"}
+	for u, name := range names {
+		b.people.put(approvals.Person{ID: u, Regular: true, Name: name})
+	}
+	b.policy.reads = []approvals.Fact{approvals.FactRequesterName}
+	asked := 0
+	b.policy.informed = func(r *approvals.Request, told approvals.PolicyFacts) (approvals.Requirement, error) {
+		asked++
+		if want := names[r.Requester]; told.RequesterName != want {
+			t.Errorf("of what %s asked for the policy hears that %s did", want, told.RequesterName)
+		}
+		return lenient(), nil
+	}
+	step := b.step()
+	for i, u := range []approvals.UserID{ann, bob} {
+		at := place
+		at.Thread = fmt.Sprint("7.", i)
+		receipt, err := b.service.Submit(t.Context(), b.submission(u, at, "please"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := step(runJob(receipt.Run)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked = 0
+	got, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Viewer: cara, Mine: true})
+	if err != nil || len(got.Requests) != 2 || asked != 2 {
+		t.Errorf("%d requests, %v; the policy was asked %d times", len(got.Requests), err, asked)
+	}
+	b.stop()
 }

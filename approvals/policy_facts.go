@@ -87,7 +87,10 @@ func (g *gatherer) requirement(ctx context.Context, r *Request) (Requirement, er
 // find asks the directory for the facts, at once, and notes each answer or why there is none.
 func (g *gatherer) find(ctx context.Context, missing []Fact) {
 	errs := make([]error, len(missing))
-	atOnce(len(missing), func(i int) { errs[i] = g.findOne(ctx, missing[i]) })
+	atOnce(len(missing), func(i int) error {
+		errs[i] = g.findOne(ctx, missing[i])
+		return errs[i]
+	})
 	if g.told.Told == nil {
 		g.told.Told = map[Fact]error{}
 	}

@@ -126,6 +126,9 @@ func (l *listing) gatherer(r *RequestHead) *gatherer {
 		g = newGatherer(l.service.directory, l.service.policy, r.conversation(), noTime)
 		l.people[key] = g
 	}
+	if g.at.requester != r.Requester {
+		g.told = PolicyFacts{} // of somebody else
+	}
 	g.at = r.conversation()
 	return g
 }

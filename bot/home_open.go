@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync"
@@ -177,6 +178,14 @@ func (h *homes) again(by approvals.UserID) {
 	}
 }
 
+// lookedAt reports whether the tab is still brought up to date by itself.
+func (h *homes) lookedAt(by approvals.UserID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o := h.open[by]
+	return o != nil && time.Since(o.at) <= homeLife
+}
+
 // drop forgets a tab.
 func (h *homes) drop(by approvals.UserID) {
 	h.mu.Lock()
@@ -238,12 +247,16 @@ func (b *Bot) keepHomes(ctx context.Context) {
 func (b *Bot) refreshHome(ctx context.Context, by approvals.UserID) time.Duration {
 	b.way.yield(ctx)
 	err := b.publishHome(ctx, by)
-	if after, limit := limited(err); limit {
+	if later, ok := errors.AsType[*approvals.RetryError](err); ok {
 		b.homes.again(by)
-		return max(b.homes.pause, after)
+		return max(b.homes.pause, later.After)
 	}
-	if _, refused := refusal(err); refused { // somebody who is gone, or an app without a Home tab
+	switch _, refused := refusal(err); {
+	case refused: // somebody who is gone, or an app without a Home tab
 		b.homes.drop(by)
+	case err != nil && b.homes.lookedAt(by): // Slack may answer again soon
+		b.homes.again(by)
+		return 10 * b.homes.pause
 	}
 	return b.homes.pause
 }

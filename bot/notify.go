@@ -402,13 +402,14 @@ func (b *Bot) earlier(ctx context.Context, n *approvals.Notification, channel, t
 }
 
 // surelyFirst reports whether nothing of the notification can be in Slack: it has never been tried, or was put off each
-// time. Where other processes deliver too the record says so, else this process remembers.
+// time. Where other processes deliver too the record says so, else this process remembers. What was made at a time to
+// come may be of the process before, whose clock was ahead.
 func (b *Bot) surelyFirst(n *approvals.Notification) bool {
 	switch {
 	case b.doubts.has(n.ID) || n.Begun || !n.Created.After(b.started):
 		return false
 	case b.alone:
-		return n.Attempts == 0 || b.unsent.has(n.ID)
+		return !n.Created.After(time.Now()) && n.Attempts == 0 || b.unsent.has(n.ID)
 	}
 	return true
 }

@@ -2,6 +2,8 @@ package bot
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -123,6 +125,22 @@ func (p *pacing) wait(c paced) (longest time.Duration) {
 	return 0
 }
 
+// forgo gives back the turn that the call was promised, as nobody comes for it: the last one is anybody's again.
+func (p *pacing) forgo(c paced) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.of(c) {
+		turn, last := l.turns[c.what]
+		delete(l.turns, c.what)
+		for _, other := range l.turns {
+			last = last && other.Before(turn)
+		}
+		if last && !turn.Add(l.distance.gap).Before(l.next) {
+			l.next = turn
+		}
+	}
+}
+
 // dropped reports that a call which had its turn has ended otherwise than by a success or a 429.
 func (p *pacing) dropped(c paced) {
 	p.mu.Lock()
@@ -148,13 +166,20 @@ func (p *pacing) done(c paced, began time.Time, after time.Duration) {
 		}
 		return
 	}
-	if len(lanes) > 1 && lanes[1].crowded(now) && !p.inChannels.knownBefore(began) {
+	if len(lanes) > 1 && p.ofChannel(lanes[1], lanes[0], began, now) {
 		lanes[1].refused(began, now, after)
 		p.spread(now)
 		return
 	}
-	// It is too much for the workspace: this channel had little, or is slowed down already.
 	lanes[0].refused(began, now, after)
+}
+
+// ofChannel reports whether a post that began then was too much for its channel rather than for the workspace: much was
+// posted there, and either closer together than is documented, or hardly anything elsewhere.
+func (p *pacing) ofChannel(channel, workspace *lane, began, now time.Time) bool {
+	n := channel.lately(now)
+	kept := p.inChannels.knownBefore(began) && p.inChannels.gap >= p.inChannels.said
+	return n >= crowdedChannel && (!kept || 2*n > workspace.lately(now))
 }
 
 // spread has what was posted in every channel before the distance was known count as if it had been kept, so that not
@@ -278,16 +303,16 @@ func (l *lane) age(now time.Time) {
 	}
 }
 
-// crowded reports whether so much was posted in the channel just now that the channel is the reason for a 429. What is
-// under way counts: Slack sends a call away sooner than it takes one.
-func (l *lane) crowded(now time.Time) bool {
+// lately is how many calls there were just now. What is under way counts: Slack sends a call away sooner than it takes
+// one.
+func (l *lane) lately(now time.Time) int {
 	n := l.flying
 	for _, at := range l.recent {
 		if now.Sub(at) < crowdedFor {
 			n++
 		}
 	}
-	return n >= crowdedChannel
+	return n
 }
 
 // refused learns from a 429. One of a call that was under way when the last 429 came says nothing new.
@@ -307,23 +332,14 @@ func (l *lane) refused(began, now time.Time, after time.Duration) {
 	l.postpone()
 }
 
-// postpone moves the turns that were promised for a time before Slack takes calls again.
+// postpone moves the turns that were promised for a time before Slack takes calls again, in their order and at the
+// distance that is known now. A turn that nobody comes for costs the others no more than that distance.
 func (l *lane) postpone() {
-	var first time.Time
-	for _, turn := range l.turns {
-		if first.IsZero() || turn.Before(first) {
-			first = turn
-		}
+	from := l.until
+	earlier := func(a, b string) int { return l.turns[a].Compare(l.turns[b]) }
+	for _, what := range slices.SortedFunc(maps.Keys(l.turns), earlier) {
+		l.turns[what] = latest(l.turns[what], from)
+		from = l.turns[what].Add(l.distance.gap)
 	}
-	late := l.until.Sub(first)
-	if first.IsZero() {
-		late = l.until.Sub(l.next)
-	}
-	if late <= 0 {
-		return
-	}
-	for what, turn := range l.turns {
-		l.turns[what] = turn.Add(late)
-	}
-	l.next = l.next.Add(late)
+	l.next = latest(l.next, from)
 }

@@ -1,12 +1,15 @@
 package bot
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/slack-go/slack"
 )
 
 // rationed is Slack counting calls: so many within a window, by key.
@@ -326,6 +329,129 @@ func TestDecisionsGoBeforeReminders(t *testing.T) {
 		all.Wait()
 		if len(order) != 6 || order[5] != "reminder" {
 			t.Errorf("in the order %q", order)
+		}
+	})
+}
+
+// TestTurnsNobodyCameFor: what was promised a turn may be delivered by another process, or not be needed any more.
+// Those who do come wait no longer for that.
+func TestTurnsNobodyCameFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing()
+		refuse := func(what string) {
+			c := paced{method: methodUpdate, what: what}
+			if d := p.wait(c); d > 0 {
+				t.Fatalf("%s waits %s", what, d)
+			}
+			p.done(c, time.Now(), time.Second)
+		}
+		refuse("first")
+		p.wait(paced{method: methodUpdate, what: "delivered by another process"})
+		time.Sleep(100 * time.Second)
+		refuse("second")
+		if d := p.wait(paced{method: methodUpdate, what: "next"}); d > 10*time.Second {
+			t.Fatalf("the next one waits %s after a pause of a second", d)
+		}
+		p.wait(paced{method: methodUpdate, what: "last"})
+		time.Sleep(500 * time.Millisecond)
+		p.done(paced{method: methodUpdate}, time.Now(), time.Second) // of one that was on its way
+		if d := p.wait(paced{method: methodUpdate, what: "last"}); d > 10*time.Second {
+			t.Errorf("the last one waits %s after a pause of a second", d)
+		}
+	})
+}
+
+// TestChannelIsCrowdedOnceMore: what was learnt is forgotten by and by. A channel that is crowded after that slows down
+// itself again, and not the workspace, which had as little to do with it as the first time.
+func TestChannelIsCrowdedOnceMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+		post := func(channel string, i int) {
+			turn := paced{method: methodPost, channel: channel, what: fmt.Sprint(channel, i)}
+			insistently(p, turn, func() time.Duration {
+				return slack.call(map[string]int{channel: 5}, map[string]time.Duration{channel: 5 * time.Second})
+			})
+		}
+		burst := func() {
+			var all sync.WaitGroup
+			for i := range 2 * mostInFlight {
+				all.Go(func() { post("crowded", i) })
+			}
+			all.Wait()
+			if d := p.wait(paced{method: methodPost, channel: "another", what: "other"}); d != 0 {
+				t.Errorf("a post in another channel waits %s", d)
+			}
+			p.dropped(paced{method: methodPost, channel: "another"})
+		}
+		burst()
+		for i := 0; p.inChannels.gap > 0; i++ {
+			time.Sleep(easeEvery)
+			post("quiet", i)
+		}
+		slack.refused = 0
+		for i := range 30 { // more than in the channel
+			post(fmt.Sprint("elsewhere", i), 0)
+		}
+		burst()
+		if slack.refused == 0 {
+			t.Fatal("nothing was refused; the test shows nothing")
+		}
+		if gap := p.lanes[methodPost].distance.gap; gap != 0 {
+			t.Errorf("posts of the whole workspace are %s apart", gap)
+		}
+	})
+}
+
+// TestWordsThatCameTooLateTakeNoTurns: of many hints at once some are given up. The turns that they were promised are
+// left to the hints that come later, of which there are no more than Slack takes.
+func TestWordsThatCameTooLateTakeNoTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := rationed{calls: map[string][]time.Time{}}
+		b := &Bot{pace: newPacing()}
+		var all sync.WaitGroup
+		var told, lost int
+		var mu sync.Mutex
+		tell := func(count bool) {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), followTime)
+				defer cancel()
+				err := b.patiently(ctx, methodEphemeral, "C1", func() error {
+					time.Sleep(50 * time.Millisecond) // the way to Slack
+					wait := r.call(map[string]int{"": 100}, map[string]time.Duration{"": time.Minute})
+					if wait > 0 {
+						return &slack.RateLimitedError{RetryAfter: wait}
+					}
+					return nil
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case !count:
+				case err == nil:
+					told++
+				default:
+					lost++
+				}
+			})
+		}
+		for range 300 {
+			tell(false)
+		}
+		for i := range 600 {
+			time.Sleep(time.Second)
+			tell(i >= 120)
+		}
+		all.Wait()
+		if lost > 0 {
+			t.Errorf("%d hints were given up, %d told", lost, told)
+		}
+		for key, l := range b.pace.lanes {
+			if len(l.turns) != 0 {
+				t.Errorf("%s: %d turns are promised to nobody", key, len(l.turns))
+			}
 		}
 	})
 }

@@ -68,6 +68,7 @@ func (b *Bot) directly(ctx context.Context, user string, p phrase, blocks []slac
 func (b *Bot) patiently(ctx context.Context, method, channel string, call func() error) error {
 	const attempts = 3
 	turn := paced{method: method, channel: channel, what: rand.Text()}
+	defer b.pace.forgo(turn)
 	var err error
 	for range attempts {
 		if err = b.paced(turn, call); err == nil {
