@@ -94,8 +94,8 @@ func refusedTokens(err error) (all []error) {
 func mendToken(word string) string {
 	switch word {
 	case "team_access_not_granted":
-		return "the app has no access to the workspace: have the app added to the workspace by an administrator of its " +
-			"organisation, or use the token of a workspace that it was installed in"
+		return "the app has no access to the workspace: have the app added to the workspace by an administrator of " +
+			"its organisation, or use the token of a workspace that it was installed in"
 	case "ekm_access_denied":
 		return "administrators of the workspace have suspended the access (Enterprise Key Management): ask them"
 	case "two_factor_setup_required":

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -140,10 +139,19 @@ func openLocked(path string, cfg Config) (*os.File, error) {
 		if err := leftBehind(path); err != nil {
 			return nil, err
 		}
+		if err := checkFolder(path); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, openError(path, cfg.ReadOnly, err)
+	}
+	if missing && !cfg.ReadOnly {
+		if err := giveToFolder(Folder(target(path)), f); err != nil {
+			cfg.Logger.Warn("the new store file belongs to the superuser, its folder to somebody else", "path", path,
+				"error", err)
+		}
 	}
 	ok, err := lock(f, !cfg.ReadOnly, lockPatience)
 	switch {
@@ -167,7 +175,7 @@ func inUse(path string) error {
 // syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file
 // that is still empty was perhaps made by a process that was killed before it came to this.
 func syncFolder(path string) error {
-	d, err := os.Open(filepath.Dir(path))
+	d, err := os.Open(Folder(target(path)))
 	if err != nil {
 		return fmt.Errorf("sync folder of store: %w", err)
 	}
@@ -211,6 +219,9 @@ func (s *Store) start() error {
 	}
 	if err := s.checkFormat(); err != nil {
 		return err
+	}
+	if !s.cfg.ReadOnly && !s.cfg.compacting {
+		s.sweepBeside()
 	}
 	return s.checkClock()
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"countersign/internal/app"
+	"countersign/store"
 )
 
 // writeNew makes the file at path with what write writes: whole and on disk, or not at all. It replaces nothing.
@@ -22,7 +22,8 @@ func writeNew(path string, write func(*os.File) error) error {
 	case os.IsPathSeparator(path[len(path)-1]):
 		return app.Misconfigured(fmt.Errorf("%s names a folder; name a file", path))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	folder := store.Folder(path)
+	f, err := store.CreateTemp(folder)
 	if err != nil {
 		return unmade(path, err)
 	}
@@ -34,10 +35,10 @@ func writeNew(path string, write func(*os.File) error) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, a link replaces nothing
+	if err := store.GiveName(f.Name(), path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return syncFolder(folder)
 }
 
 // unmade is the error for a file that cannot be made at path, which a person mends where it is about its folder. It
@@ -46,7 +47,7 @@ func unmade(path string, err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err
 	}
-	folder := filepath.Dir(path)
+	folder := store.Folder(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return app.Misconfigured(fmt.Errorf("%s cannot be made: the folder %s is not there", path, folder))

@@ -132,15 +132,16 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-restore-*")
+	f, err := store.CreateTemp(folder)
 	if err != nil {
 		return nil, unmade(filepath.Join(folder, filepath.Base(path)), err)
 	}
 	defer os.Remove(f.Name())
-	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync(), f.Close()); err != nil {
+	defer f.Close()
+	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync()); err != nil {
 		return nil, err
 	}
-	found, err := p.inspect(ctx, f.Name())
+	found, err := p.inspect(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not taken: %w", c.File, err)
 	}
