@@ -21,8 +21,8 @@ func keepAccess(old, new *os.File) error {
 		return err
 	}
 	if err := give(new, was); err != nil {
-		return fmt.Errorf("give the new file to the owner of the old one: %w; run the command as the user that the file "+
-			"belongs to", err)
+		return fmt.Errorf("give the new file to the owner of the old one: %w; run the command as the user that the "+
+			"file belongs to", err)
 	}
 	is, err := new.Stat()
 	if mode := was.Mode().Perm() & mayBeShared; err == nil && is.Mode().Perm() != mode {
@@ -47,7 +47,8 @@ func giveToFolder(folder string, f *os.File) error {
 		err = give(f, of)
 	}
 	if err != nil {
-		return fmt.Errorf("give the new file to the owner of its folder %s: %w; run the command as that user", folder, err)
+		return fmt.Errorf("give the new file to the owner of its folder %s: %w; run the command as that user",
+			folder, err)
 	}
 	return nil
 }

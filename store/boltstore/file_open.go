@@ -34,8 +34,8 @@ var (
 	// it any more.
 	ErrOlder = errors.New("store file was written by an older version of this program")
 
-	// errEmpty is ErrNotStore for a file in which the next start makes a store.
-	errEmpty = fmt.Errorf("%w: it is empty", ErrNotStore)
+	// ErrEmpty is ErrNotStore for a file in which the next start makes a store.
+	ErrEmpty = fmt.Errorf("%w: it is empty", ErrNotStore)
 )
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
@@ -193,15 +193,15 @@ func (s *Store) start() error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	size := info.Size()
-	if size > 0 && !s.cfg.ReadOnly {
+	if size > 0 {
 		fresh, err := unborn(s.file, size)
-		if err != nil {
-			return err
+		if err == nil && fresh && !s.cfg.ReadOnly { // made again from the beginning
+			err = s.file.Truncate(0)
 		}
-		if fresh { // made again from the beginning
-			if err := s.file.Truncate(0); err != nil {
-				return fmt.Errorf("open store %s: %w", s.path, err)
-			}
+		if err != nil {
+			return fmt.Errorf("open store %s: %w", s.path, err)
+		}
+		if fresh {
 			size = 0
 		}
 	}
@@ -210,7 +210,7 @@ func (s *Store) start() error {
 			return err
 		}
 	} else if s.cfg.ReadOnly {
-		return fmt.Errorf("open store %s: %w", s.path, errEmpty)
+		return fmt.Errorf("open store %s: %w", s.path, ErrEmpty)
 	} else if err := syncFolder(s.path); err != nil {
 		return err
 	}
