@@ -30,15 +30,28 @@ func writeNew(path string, write func(*os.File) error) error {
 	defer os.Remove(f.Name())
 	defer f.Close()
 	if err := write(f); err != nil {
-		return err
+		return unwritten(f, path, "nothing was made", err)
 	}
 	if err := f.Sync(); err != nil {
-		return err
+		return unwritten(f, path, "nothing was made", err)
 	}
 	if err := store.GiveName(f.Name(), path); err != nil {
 		return err
 	}
 	return syncFolder(folder)
+}
+
+// unwritten is the error of writing to f, which was to become the file at path. Other errors stay as they are.
+func unwritten(f *os.File, path, stands string, err error) error {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	if !ok || failed.Path != f.Name() {
+		return err
+	}
+	next := ""
+	if errors.Is(failed.Err, syscall.ENOSPC) || errors.Is(failed.Err, syscall.EDQUOT) {
+		next = ": make room there first"
+	}
+	return fmt.Errorf("%s cannot be written: %w; %s%s", path, failed.Err, stands, next)
 }
 
 // unmade is the error for a file that cannot be made at path, which a person mends where it is about its folder. It

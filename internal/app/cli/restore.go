@@ -88,7 +88,11 @@ func (c *restoreCommand) checkFile() error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file; %s", c.File, name)
 	}
-	return nil
+	f, err := os.Open(c.File)
+	if err != nil {
+		return fmt.Errorf("this user must be able to read %s: %w", c.File, err)
+	}
+	return f.Close()
 }
 
 // admit says whether the store may be replaced, and how the file that is there will be called; empty: none is there.
@@ -139,7 +143,7 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	defer os.Remove(f.Name())
 	defer f.Close()
 	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync()); err != nil {
-		return nil, err
+		return nil, unwritten(f, path, "the store is as it was", err)
 	}
 	found, err := p.inspect(ctx, f)
 	if err != nil {
