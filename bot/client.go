@@ -229,8 +229,19 @@ func tokenError(variable string, err error) error {
 	switch word {
 	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type",
 		"missing_scope", "no_permission", "access_denied", "forbidden_team", "team_disabled", "user_removed_from_team",
-		"org_login_required", "enterprise_is_restricted", "is_bot", "invalid_app_id", "app_not_installed":
+		"org_login_required", "enterprise_is_restricted", "is_bot", "invalid_app_id", "app_not_installed",
+		"team_access_not_granted", "ekm_access_denied", "two_factor_setup_required", "accesslimited":
 		return &TokenError{Variable: variable, Word: word}
 	}
 	return err
+}
+
+// suspended reports whether Slack's word about a token means that somebody keeps it from being used for now: the same
+// token is good again when they do not any more. A start with it fails; whoever is at work with it goes on trying.
+func suspended(word string) bool {
+	switch word {
+	case "team_access_not_granted", "ekm_access_denied", "two_factor_setup_required", "accesslimited":
+		return true
+	}
+	return false
 }

@@ -76,7 +76,7 @@ func (c *Client) openSocket(ctx context.Context, appToken string) (string, error
 	return answer.URL, nil
 }
 
-// run keeps a connection open until ctx ends (nil) or Slack refuses the app token (*TokenError).
+// run keeps a connection open until ctx ends (nil) or Slack refuses the app token for good (*TokenError).
 func (s *socket) run(ctx context.Context) error {
 	var links sync.WaitGroup
 	defer links.Wait()
@@ -92,7 +92,7 @@ func (s *socket) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			fresh.close()
 			return nil
-		case errors.As(err, &refused):
+		case errors.As(err, &refused) && !suspended(refused.Word):
 			return fmt.Errorf("socket mode: %w", refused)
 		case err != nil:
 			s.log.Warn("socket mode: cannot connect", "error", err)

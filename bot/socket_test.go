@@ -200,6 +200,19 @@ func TestSocketModeSurvivesLostConnections(t *testing.T) {
 	}
 }
 
+// TestSuspendedAccessEndsNoBot: what keeps a start from beginning is tried again by a bot that is at work.
+func TestSuspendedAccessEndsNoBot(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"ekm_access_denied", "team_access_not_granted"} {
+		s := newStage(t, setUp{tune: quick})
+		s.slack.Fail(slackdev.Fault{Method: methodOpenSocket, Error: word, Times: 2})
+		s.slack.DropConnections()
+		s.eventually("another connection", func() bool {
+			return calls(s, methodOpenSocket) >= 4 && s.slack.Connections() > 0
+		})
+	}
+}
+
 // lonely is a bot that talks to a server of the test's own.
 func lonely(t *testing.T, base string) *Bot {
 	t.Helper()
@@ -282,6 +295,11 @@ func TestCheckNamesTheVariable(t *testing.T) {
 	for _, c := range []struct{ method, word, variable string }{
 		{methodAuthTest, "invalid_auth", "SLACK_BOT_TOKEN"},
 		{methodAuthTest, "account_inactive", "SLACK_BOT_TOKEN"},
+		{methodAuthTest, "team_access_not_granted", "SLACK_BOT_TOKEN"},
+		{methodAuthTest, "ekm_access_denied", "SLACK_BOT_TOKEN"},
+		{methodAuthTest, "two_factor_setup_required", "SLACK_BOT_TOKEN"},
+		{methodAuthTest, "accesslimited", "SLACK_BOT_TOKEN"},
+		{methodOpenSocket, "ekm_access_denied", "SLACK_APP_TOKEN"},
 		{methodOpenSocket, "not_allowed_token_type", "SLACK_APP_TOKEN"},
 		{methodOpenSocket, "missing_scope", "SLACK_APP_TOKEN"},
 	} {

@@ -309,7 +309,7 @@ func (w *Workspaces) removed(ctx context.Context, ws approvals.WorkspaceID, r *r
 	_, err := r.client.authTest(ctx)
 	var refused *TokenError
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && !suspended(refused.Word):
 		return w.ended(ctx, ws, r, p.Event.Type)
 	case err != nil:
 		return fmt.Errorf("%s: is the token still good: %w", p.Event.Type, err)

@@ -32,6 +32,7 @@ var (
 // Errors of Open about a file that cannot be the store, until a person mends that.
 var (
 	ErrPlace    = boltstore.ErrPlace    // its folder is not there, or it may not be written
+	ErrEmpty    = boltstore.ErrEmpty    // ErrNotStore, of a file in which a start makes a store
 	ErrNotStore = boltstore.ErrNotStore // the path holds something else
 )
 

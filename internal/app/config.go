@@ -105,18 +105,25 @@ func (c *Config) CheckSet() error {
 }
 
 func (c *Config) checkListen(p *problems) {
-	_, port, err := net.SplitHostPort(c.Listen)
-	if err != nil || port == "" {
-		p.add("COUNTERSIGN_LISTEN: %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
-	}
+	address(p, "COUNTERSIGN_LISTEN", c.Listen, "127.0.0.1:8080")
 	if c.MetricsListen == "" {
 		return
 	}
-	if _, port, err := net.SplitHostPort(c.MetricsListen); err != nil || port == "" {
-		p.add("COUNTERSIGN_METRICS_LISTEN: %q is no address with a port, such as 127.0.0.1:9090", c.MetricsListen)
-	}
-	if c.MetricsListen == c.Listen && port != "0" {
+	address(p, "COUNTERSIGN_METRICS_LISTEN", c.MetricsListen, "127.0.0.1:9090")
+	if _, port, _ := net.SplitHostPort(c.Listen); c.MetricsListen == c.Listen && port != "0" {
 		p.add("COUNTERSIGN_METRICS_LISTEN is COUNTERSIGN_LISTEN; give the metrics an address of their own, or unset it")
+	}
+}
+
+// address notes what is no address to listen on, whatever the machine has.
+func address(p *problems, name, value, example string) {
+	_, port, err := net.SplitHostPort(value)
+	if err != nil || port == "" {
+		p.add("%s: %q is no address with a port, such as %s", name, value, example)
+		return
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		p.add("%s: %q has no port that there is, such as %s: a port is a number up to 65535", name, value, example)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 
 	"countersign/approvals"
+	"countersign/store"
 )
 
 // checkAudit judges where signed checkpoints of the audit trail go, and the key that signs them.
@@ -92,7 +92,7 @@ func (c *Config) checkFolder() error {
 	if c.StorePlace().Shared() {
 		return nil
 	}
-	beside, err := os.Stat(filepath.Dir(c.StorePath()))
+	beside, err := os.Stat(store.Folder(c.StorePath()))
 	if err == nil && os.SameFile(info, beside) {
 		return errors.New("it is the folder of the store: whoever can write that could write the checkpoints too; " +
 			"name one that belongs to somebody else, or is on another machine")

@@ -79,7 +79,7 @@ func explainSlack(err error) error {
 func refusedTokens(err error) (all []error) {
 	switch e := err.(type) {
 	case *bot.TokenError:
-		return []error{fmt.Errorf("%w; copy the token again from the app's settings", e)}
+		return []error{fmt.Errorf("%w; %s", e, mendToken(e.Word))}
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
 			all = append(all, refusedTokens(part)...)
@@ -88,4 +88,21 @@ func refusedTokens(err error) (all []error) {
 		return refusedTokens(e.Unwrap())
 	}
 	return all
+}
+
+// mendToken says what to do about a token that Slack refuses with the word.
+func mendToken(word string) string {
+	switch word {
+	case "team_access_not_granted":
+		return "the app has no access to the workspace: have the app added to the workspace by an administrator of " +
+			"its organisation, or use the token of a workspace that it was installed in"
+	case "ekm_access_denied":
+		return "administrators of the workspace have suspended the access (Enterprise Key Management): ask them"
+	case "two_factor_setup_required":
+		return "the workspace requires two-factor authentication: whoever installed the app sets it up first"
+	case "accesslimited":
+		return "the app may not be used from this network: look at the allowed addresses on the app's page " +
+			"OAuth & Permissions"
+	}
+	return "copy the token again from the app's settings"
 }

@@ -19,20 +19,7 @@ func TestKillWhileMigrating(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, settings{})
-	f, err := os.Open("../../store/boltstore/testdata/format2.db.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	gz, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := io.ReadAll(gz)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.write("countersign.db", string(old))
+	w.write("countersign.db", oldStore(t))
 	killed := 0
 	for nth := 1; ; nth = 2 { // the first time at the first step; then one further each time
 		bot := w.spawn(path, w.env(fmt.Sprintf("COUNTERSIGN_FAULT=migrate.step:%d", nth)), "run")
@@ -61,4 +48,23 @@ func TestKillWhileMigrating(t *testing.T) {
 		t.Errorf("killed %d times: the test does not test", killed)
 	}
 	w.verified()
+}
+
+// oldStore is a store of an older format.
+func oldStore(t *testing.T) string {
+	t.Helper()
+	f, err := os.Open("../../store/boltstore/testdata/format2.db.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	gz, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := io.ReadAll(gz)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(old)
 }

@@ -1,7 +1,10 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,6 +35,16 @@ func TestBadStart(t *testing.T) {
 			[]string{"SLACK_BOT_TOKEN", "invalid_auth"}},
 		{"app token refused", func(*world) []string { return []string{"SLACK_APP_TOKEN=" + canaryApp + "x"} }, 2,
 			[]string{"SLACK_APP_TOKEN", "invalid_auth"}},
+		{"access suspended", func(w *world) []string {
+			w.slack.Fail(slackdev.Fault{Method: "auth.test", Error: "ekm_access_denied", Times: -1})
+			return nil
+		}, 2, []string{"SLACK_BOT_TOKEN: Slack refuses the token: ekm_access_denied; ",
+			"administrators of the workspace have suspended the access"}},
+		{"no access to the workspace", func(w *world) []string {
+			w.slack.Fail(slackdev.Fault{Method: "auth.test", Error: "team_access_not_granted", Times: -1})
+			return nil
+		}, 2, []string{"SLACK_BOT_TOKEN: Slack refuses the token: team_access_not_granted; ",
+			"have the app added to the workspace"}},
 		{"Slack away", func(*world) []string { return []string{"SLACK_API_URL=http://127.0.0.1:1/api/"} }, 1,
 			[]string{"SLACK_API_URL"}},
 		{"no agents file", func(*world) []string { return []string{"COUNTERSIGN_AGENTS=absent.yaml"} }, 2,
@@ -52,7 +65,12 @@ func TestBadStart(t *testing.T) {
 			[]string{"COUNTERSIGN_ENCRYPTION_KEYS", "entry 1 (a)", "openssl rand -base64 32"}},
 		{"address in use", func(w *world) []string {
 			return []string{"COUNTERSIGN_LISTEN=" + strings.TrimPrefix(w.effects.server.URL, "http://")}
-		}, 1, []string{"COUNTERSIGN_LISTEN", "in use"}},
+		}, 1, []string{"COUNTERSIGN_LISTEN", "in use; stop what listens there"}},
+		{"no such port", func(*world) []string { return []string{"COUNTERSIGN_LISTEN=127.0.0.1:99999"} }, 2,
+			[]string{"COUNTERSIGN_LISTEN", "99999"}},
+		{"no such port for the metrics", func(*world) []string {
+			return []string{"COUNTERSIGN_METRICS_LISTEN=127.0.0.1:metrix"}
+		}, 2, []string{"COUNTERSIGN_METRICS_LISTEN", "metrix"}},
 		{"no store folder", func(*world) []string { return []string{"COUNTERSIGN_STORE=bolt:absent/x.db"} }, 2,
 			[]string{"COUNTERSIGN_STORE: ", "absent/x.db", "the folder absent is not there; create it first"}},
 		{"a folder for a store", func(w *world) []string {
@@ -350,4 +368,34 @@ func TestUninstalled(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, bot.out.String())
 	}
 	w.verified()
+}
+
+// TestTakenAddress: a start that cannot listen changes no store, so that the program before it can be put back: neither
+// is a file of an older format brought to this one, nor is one made.
+func TestTakenAddress(t *testing.T) {
+	fileOnly(t, "the migrations of a database are made by whichever replica is first")
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, variable := range []string{"COUNTERSIGN_LISTEN", "COUNTERSIGN_METRICS_LISTEN"} {
+		w := newWorld(t, settings{})
+		older := oldStore(t)
+		w.write("old.db", older)
+		for _, file := range []string{"old.db", "absent.db"} {
+			p := w.spawn(binary(t), w.env(variable+"="+taken.Addr().String(), "COUNTERSIGN_STORE=bolt:"+file), "run")
+			if code := p.wait(); code != 1 || !strings.Contains(p.out.String(), variable+": ") ||
+				!strings.Contains(p.out.String(), "in use") {
+				t.Errorf("%s: exit code %d\n%s", variable, code, p.out.String())
+			}
+		}
+		if w.read("old.db") != older {
+			t.Errorf("%s: the start that failed has changed the store", variable)
+		}
+		if _, err := os.Stat(filepath.Join(w.dir, "absent.db")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the start that failed has made a store: %v", variable, err)
+		}
+	}
 }

@@ -80,6 +80,7 @@ func TestRestoreOverAStore(t *testing.T) {
 			t.Fatalf("restore %s has changed the store", file)
 		}
 	}
+	w.write(".countersign-new-123", "what a restore has left behind that was killed")
 	out := w.must("restore", "--force", "copy.db")
 	kept, err := filepath.Glob(filepath.Join(w.dir, "countersign.db.before-restore-*"))
 	if err != nil || len(kept) != 1 ||
@@ -89,7 +90,7 @@ func TestRestoreOverAStore(t *testing.T) {
 	if got := w.read(filepath.Base(kept[0])); got != before {
 		t.Error("the file that was kept is another one")
 	}
-	if left, _ := filepath.Glob(filepath.Join(w.dir, ".*restore*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(w.dir, ".*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	w.verified()

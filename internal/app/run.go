@@ -19,6 +19,7 @@ import (
 	"countersign/internal/headroom"
 	"countersign/internal/lineage"
 	"countersign/internal/traces"
+	"countersign/store/boltstore"
 )
 
 // The bounds of a start and of an end.
@@ -56,8 +57,11 @@ func Run(ctx context.Context, cfg *Config, tools []agent.Tool, stderr io.Writer)
 		}
 		return err
 	}
-	defer s.store.Close()
-	return s.serve(ctx)
+	err = s.serve(ctx)
+	if closed := s.store.Close(); errors.Is(closed, boltstore.ErrGone) { // which nobody else has said
+		err = errors.Join(err, closed)
+	}
+	return err
 }
 
 // unusableAgents says what is wrong with the agents file, where the environment alone keeps the bot from starting: one

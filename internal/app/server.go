@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"syscall"
 
 	"countersign/approvals"
 	"countersign/bot"
@@ -47,7 +49,8 @@ type server struct {
 	checkpoints *approvals.CheckpointWriter // nil: none are made
 }
 
-// open makes the parts, in the order in which a mistake is cheapest to find: the file, the token, the store.
+// open makes the parts, in the order in which a mistake is cheapest to find: the file, the token, the addresses, the
+// store. The store is last, because opening it may bring it to a format that the program before this one refuses.
 func (s *server) open(ctx context.Context) error {
 	first, err := LoadCatalog(s.cfg, s.parts)
 	if err != nil {
@@ -57,6 +60,9 @@ func (s *server) open(ctx context.Context) error {
 		if errors.Is(err, ErrConfig) {
 			err = Misconfigured(errors.Join(s.refused(ctx, first, err), s.unusableStore(ctx)))
 		}
+		return err
+	}
+	if err := s.tryListening(); err != nil {
 		return err
 	}
 	if err := s.openStore(ctx); err != nil {
@@ -139,16 +145,62 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	return s.listen()
 }
 
-func (s *server) listen() error {
-	var err error
-	if s.listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
-		return fmt.Errorf("COUNTERSIGN_LISTEN: %w", err)
+// The variables that say where the bot listens.
+const (
+	listenVariable        = "COUNTERSIGN_LISTEN"
+	metricsListenVariable = "COUNTERSIGN_METRICS_LISTEN"
+)
+
+// tryListening returns the error that listen would return, and listens nowhere: until the store is open, which may take
+// its time, whoever balances load among replicas should find nobody here.
+func (s *server) tryListening() error {
+	if err := s.openListeners(); err != nil {
+		return err
+	}
+	return s.closeListeners()
+}
+
+// openListeners opens both addresses, or none.
+func (s *server) openListeners() (err error) {
+	if s.listener, err = listenOn(listenVariable, s.cfg.Listen); err != nil {
+		return err
 	}
 	if s.cfg.MetricsListen != "" {
-		if s.metricsListener, err = net.Listen("tcp", s.cfg.MetricsListen); err != nil {
+		if s.metricsListener, err = listenOn(metricsListenVariable, s.cfg.MetricsListen); err != nil {
 			s.listener.Close()
-			return fmt.Errorf("COUNTERSIGN_METRICS_LISTEN: %w", err)
 		}
+	}
+	return err
+}
+
+func (s *server) closeListeners() error {
+	err := s.listener.Close()
+	if s.metricsListener != nil {
+		err = errors.Join(err, s.metricsListener.Close())
+	}
+	return err
+}
+
+// listenOn opens the address of a variable. One that this user may not have, a person mends; one that is taken, or not
+// there yet, may be free a little later.
+func listenOn(variable, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s: %w; stop what listens there, or set the variable to another address", variable, err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, Misconfigured(fmt.Errorf("%s: %w; ports below 1024 may be the superuser's: set the variable to a "+
+			"higher one", variable, err))
+	}
+	return nil, fmt.Errorf("%s: %w", variable, err)
+}
+
+func (s *server) listen() error {
+	err := s.openListeners()
+	if err != nil {
+		return err
 	}
 	// Without the control socket the bot still does its work; commands then say why they cannot.
 	if err = s.listenControl(); err != nil {

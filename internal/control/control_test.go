@@ -352,6 +352,31 @@ func TestSocketFile(t *testing.T) {
 	}
 }
 
+// TestSocketAboveALink: a file has one socket, by whatever path it is named; another file's is another one.
+func TestSocketAboveALink(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(top, "disk", "data"), 0o700), os.Mkdir(filepath.Join(top, "here"), 0o700),
+		os.Symlink(filepath.Join(top, "disk", "data"), filepath.Join(top, "here", "link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := map[string]string{}
+	for _, name := range []string{"disk/x.db", "here/link/../x.db", "here/x.db"} {
+		path, err := SocketPath(top + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[name] = path
+	}
+	if paths["here/link/../x.db"] != paths["disk/x.db"] || paths["here/x.db"] == paths["disk/x.db"] {
+		t.Errorf("%q", paths)
+	}
+}
+
 // TestLongPath moves the socket into the runtime directory, one for each store.
 func TestLongPath(t *testing.T) {
 	runtime := t.TempDir()

@@ -15,19 +15,32 @@ const longest = 100
 // SocketPath returns where the socket of the store file is: beside it, or, when that path is too long for a socket,
 // in the user's runtime directory under a hash of the path.
 func SocketPath(store string) (string, error) {
-	abs, err := filepath.Abs(store)
+	abs, err := absolute(store)
 	if err != nil {
 		return "", fmt.Errorf("path of the control socket: %w", err)
-	}
-	// The folder may be reached by several names; its file must have one socket.
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-		abs = filepath.Join(folder, filepath.Base(abs))
 	}
 	if path := abs + ".sock"; len(path) <= longest {
 		return path, nil
 	}
 	sum := sha256.Sum256([]byte(abs))
 	return filepath.Join(runtimeFolder(), hex.EncodeToString(sum[:16])+".sock"), nil
+}
+
+// absolute returns the path of a file from the root on. Its folder may be reached by several names; the file must have
+// one socket. What is above a folder that a symbolic link leads to shows only when the links are followed.
+func absolute(path string) (string, error) {
+	folder, base := filepath.Split(path)
+	if !filepath.IsAbs(path) {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		folder = here + string(filepath.Separator) + folder
+	}
+	if found, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = found
+	}
+	return filepath.Join(folder, base), nil
 }
 
 func runtimeFolder() string {

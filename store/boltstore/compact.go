@@ -121,7 +121,7 @@ func (c *compaction) prepare(done *Compacted) error {
 	need := live + int64(c.total)*(cipherOverhead-sumSize)
 	if free, known := c.free(c.from.file); known && free < need {
 		return fmt.Errorf("%w: %s needs about %d bytes more, and %d are free",
-			ErrNoRoom, filepath.Dir(c.path), need, free)
+			ErrNoRoom, Folder(c.path), need, free)
 	}
 	return c.reached("checked")
 }
@@ -164,8 +164,8 @@ func (c *compaction) write() (err error) {
 			err = cerr
 		}
 	}()
-	if err := keepOwner(c.from.file, c.to.file); err != nil {
-		return fmt.Errorf("%w; compact as the user that the file belongs to", err)
+	if err := keepAccess(c.from.file, c.to.file); err != nil {
+		return err
 	}
 	if err := c.copy(); err != nil {
 		return err

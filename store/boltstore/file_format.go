@@ -78,7 +78,7 @@ func (s *Store) bringUp(has found) error {
 	case has.version == format && !has.migrating && len(has.missing) == 0:
 		return nil
 	case s.cfg.ReadOnly && has.version == 0:
-		return fmt.Errorf("open store %s: %w", s.path, errEmpty)
+		return fmt.Errorf("open store %s: %w", s.path, ErrEmpty)
 	case s.cfg.ReadOnly && (has.migrating || has.version < format):
 		return fmt.Errorf(
 			"open store %s: %w: start the bot once, which brings the file up to date; it cannot be read before",

@@ -80,6 +80,46 @@ func TestFileTakenAway(t *testing.T) {
 	}
 }
 
+// TestFileTakenAwayUnnoticed: where nothing was written since the file was taken away, the end of the program notices.
+func TestFileTakenAwayUnnoticed(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(path string) error{
+		"deleted": os.Remove, "moved": func(path string) error { return os.Rename(path, path+".mine") },
+	} {
+		path := newPath(t)
+		s := open(t, path)
+		if err := s.Update(t.Context(), put(1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := take(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); !errors.Is(err, ErrGone) {
+			t.Errorf("%s: Close: %v", name, err)
+		}
+		if empty, err := Open(path, Config{}); !errors.Is(err, ErrPlace) {
+			t.Errorf("%s: the next start: %v", name, err)
+			if err == nil {
+				empty.Close()
+			}
+			continue
+		}
+		kept, _ := filepath.Glob(path + rescued + "*")
+		if name == "moved" {
+			kept = []string{path + ".mine"}
+		}
+		if len(kept) != 1 {
+			t.Errorf("%s: kept: %q", name, kept)
+			continue
+		}
+		old := open(t, kept[0])
+		if !has(t, old, 1) {
+			t.Errorf("%s: what was recorded is not there", name)
+		}
+		old.Close()
+	}
+}
+
 // TestNoEmptyStoreBesideARescuedOne: who deletes the file of a running bot and starts it again is told where the
 // records are, and gets no empty store.
 func TestNoEmptyStoreBesideARescuedOne(t *testing.T) {

@@ -7,5 +7,8 @@ import (
 	"time"
 )
 
+// locks says whether lock shows that somebody else has a file open.
+const locks = false
+
 // lock leaves locking to bbolt, which waits by itself.
 func lock(*os.File, bool, time.Duration) (bool, error) { return true, nil }

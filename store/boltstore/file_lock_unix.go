@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// locks says whether lock shows that somebody else has a file open.
+const locks = true
+
 // lock takes the advisory lock that bbolt takes too, so that the file can be looked at before bbolt maps it. It waits
 // for at most patience and reports false when somebody else still has the lock then. Closing the file releases it.
 func lock(f *os.File, exclusive bool, patience time.Duration) (bool, error) {

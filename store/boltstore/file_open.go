@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -35,8 +34,8 @@ var (
 	// it any more.
 	ErrOlder = errors.New("store file was written by an older version of this program")
 
-	// errEmpty is ErrNotStore for a file in which the next start makes a store.
-	errEmpty = fmt.Errorf("%w: it is empty", ErrNotStore)
+	// ErrEmpty is ErrNotStore for a file in which the next start makes a store.
+	ErrEmpty = fmt.Errorf("%w: it is empty", ErrNotStore)
 )
 
 // Open opens the store at path and creates it, readable by its owner alone, when it is not there; the folder must be
@@ -140,10 +139,19 @@ func openLocked(path string, cfg Config) (*os.File, error) {
 		if err := leftBehind(path); err != nil {
 			return nil, err
 		}
+		if err := checkFolder(path); err != nil {
+			return nil, err
+		}
 	}
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, openError(path, cfg.ReadOnly, err)
+	}
+	if missing && !cfg.ReadOnly {
+		if err := giveToFolder(Folder(target(path)), f); err != nil {
+			cfg.Logger.Warn("the new store file belongs to the superuser, its folder to somebody else", "path", path,
+				"error", err)
+		}
 	}
 	ok, err := lock(f, !cfg.ReadOnly, lockPatience)
 	switch {
@@ -167,7 +175,7 @@ func inUse(path string) error {
 // syncFolder makes the new file's name durable: a synced file without a name would be lost in a power cut. A file
 // that is still empty was perhaps made by a process that was killed before it came to this.
 func syncFolder(path string) error {
-	d, err := os.Open(filepath.Dir(path))
+	d, err := os.Open(Folder(target(path)))
 	if err != nil {
 		return fmt.Errorf("sync folder of store: %w", err)
 	}
@@ -185,15 +193,15 @@ func (s *Store) start() error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	size := info.Size()
-	if size > 0 && !s.cfg.ReadOnly {
+	if size > 0 {
 		fresh, err := unborn(s.file, size)
-		if err != nil {
-			return err
+		if err == nil && fresh && !s.cfg.ReadOnly { // made again from the beginning
+			err = s.file.Truncate(0)
 		}
-		if fresh { // made again from the beginning
-			if err := s.file.Truncate(0); err != nil {
-				return fmt.Errorf("open store %s: %w", s.path, err)
-			}
+		if err != nil {
+			return fmt.Errorf("open store %s: %w", s.path, err)
+		}
+		if fresh {
 			size = 0
 		}
 	}
@@ -202,7 +210,7 @@ func (s *Store) start() error {
 			return err
 		}
 	} else if s.cfg.ReadOnly {
-		return fmt.Errorf("open store %s: %w", s.path, errEmpty)
+		return fmt.Errorf("open store %s: %w", s.path, ErrEmpty)
 	} else if err := syncFolder(s.path); err != nil {
 		return err
 	}
@@ -211,6 +219,9 @@ func (s *Store) start() error {
 	}
 	if err := s.checkFormat(); err != nil {
 		return err
+	}
+	if !s.cfg.ReadOnly && !s.cfg.compacting {
+		s.sweepBeside()
 	}
 	return s.checkClock()
 }

@@ -70,7 +70,7 @@ func checkFolder(path string) error {
 		return placeError{fmt.Errorf("open store %s: it names a folder; name a file in it, such as %s", path,
 			filepath.Join(path, exampleName))}
 	}
-	folder := filepath.Dir(target(path))
+	folder := Folder(target(path))
 	info, err := os.Stat(folder)
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func target(path string) string {
 			break
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
+			to = in(Folder(path), to)
 		}
 		path = to
 	}
@@ -104,7 +104,7 @@ func target(path string) string {
 
 // openError says what is wrong with the place of a store that cannot be opened, and what to do.
 func openError(path string, readOnly bool, err error) error {
-	folder := filepath.Dir(target(path))
+	folder := Folder(target(path))
 	info, missing := os.Stat(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && readOnly:
@@ -116,7 +116,7 @@ func openError(path string, readOnly bool, err error) error {
 	case errors.Is(err, fs.ErrPermission) && readOnly:
 		err = fmt.Errorf("open store %s: this user must be able to read it: %w", path, fs.ErrPermission)
 	case errors.Is(err, fs.ErrPermission):
-		err = fmt.Errorf("open store %s: this user must be able to write the file and the folder %s: %w",
+		err = fmt.Errorf("open store %s: this user must be able to read and write the file and the folder %s: %w",
 			path, folder, fs.ErrPermission)
 	case errors.Is(err, syscall.EROFS):
 		err = fmt.Errorf("open store %s: the file system of the folder %s is read-only; name a file that can be "+

@@ -10,7 +10,8 @@ import (
 
 // Replace puts the file at from, a whole store in the folder that Beside returns, in the place of the store at path.
 // What was there keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The
-// new file belongs to whom the old one belonged: a bot of another user than this one still opens it. Errors: ErrInUse
+// new file belongs to whom the old one belonged, or, where there was none and this user is the superuser, to whom the
+// folder belongs: a bot of another user than this one still opens it. Errors: ErrInUse
 // while another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a
 // file called so. from is gone when Replace has succeeded.
 func Replace(path, from, aside string) error {
@@ -50,15 +51,19 @@ func Beside(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("replace store: %w", err)
 	}
-	return filepath.Dir(path), nil
+	return Folder(path), nil
 }
 
 // appear gives the file the name, which no other file has.
 func appear(path, from string) error {
-	if err := os.Link(from, path); err != nil { // unlike a rename, a link replaces nothing
+	f, err := os.OpenFile(from, os.O_RDWR, 0)
+	if err != nil {
 		return err
 	}
-	return os.Remove(from)
+	if err := errors.Join(giveToFolder(Folder(path), f), f.Close()); err != nil {
+		return err
+	}
+	return GiveName(from, path)
 }
 
 // swap exchanges the files while old is locked: nobody opens it meanwhile.
@@ -73,17 +78,17 @@ func swap(old *os.File, path, from, aside string) error {
 	if err := inherit(old, from); err != nil {
 		return err
 	}
-	if err := os.Link(path, aside); err != nil {
+	if err := keepAside(old, path, aside, os.Link); err != nil {
 		return err
 	}
 	return os.Rename(from, path)
 }
 
-// inherit gives the file at from to whom the old one belongs.
+// inherit gives the file at from to those who may open the old one.
 func inherit(old *os.File, from string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(keepOwner(old, f), f.Close())
+	return errors.Join(keepAccess(old, f), f.Close())
 }

@@ -147,7 +147,9 @@ func (s *Store) updateBy(
 	return run(ctx, fn)
 }
 
-// Close waits for the transactions under way and releases the file. Closing again does nothing.
+// Close waits for the transactions under way and releases the file. Closing again does nothing. It returns ErrGone
+// where the file was taken away since the last commit: one that was deleted has a copy then, as if a commit had missed
+// it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -162,7 +164,20 @@ func (s *Store) Close() error {
 	if s.stuck {
 		return s.file.Close() // releases the lock; db.Close would wait for ever
 	}
-	return s.db.Close()
+	return errors.Join(s.missed(), s.db.Close())
+}
+
+// missed is stillThere for the end of a store whose file no commit has missed.
+func (s *Store) missed() error {
+	if s.cfg.ReadOnly || s.cfg.compacting || s.usable() != nil { // Compact itself replaces the file
+		return nil
+	}
+	err := s.stillThere(context.Background())
+	if !errors.Is(err, ErrGone) {
+		return nil
+	}
+	s.fail(err)
+	return err
 }
 
 // enter admits one more transaction; the caller calls s.active.Done when it is over.

@@ -29,7 +29,7 @@ var _ transfer.Target = Target{}
 func OpenTarget(path string, cfg Config) (transfer.Target, error) {
 	cfg.moving = true
 	s, err := Open(path, cfg)
-	if cfg.ReadOnly && errors.Is(err, errEmpty) {
+	if cfg.ReadOnly && errors.Is(err, ErrEmpty) {
 		return nil, fmt.Errorf("open store %s: there is no store yet: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {

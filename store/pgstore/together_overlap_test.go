@@ -95,7 +95,7 @@ type balances struct {
 	took   atomic.Int64
 }
 
-var errEmpty = errors.New("nothing is left")
+var ErrEmpty = errors.New("nothing is left")
 
 func newBalances(t *testing.T, held int, stores ...*Store) *balances {
 	err := stores[0].Update(t.Context(), func(tx approvals.Tx) error {
@@ -125,7 +125,7 @@ func (b *balances) take(i int) error {
 	err := b.stores[i/2%len(b.stores)].Update(b.t.Context(), func(tx approvals.Tx) error {
 		both, held, err := b.read(tx)
 		if err == nil && held <= 0 {
-			err = errEmpty
+			err = ErrEmpty
 		}
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func TestTogetherSkew(t *testing.T) {
 			for err == nil {
 				err = b.take(i)
 			}
-			if !errors.Is(err, errEmpty) {
+			if !errors.Is(err, ErrEmpty) {
 				t.Error(err)
 			}
 		})

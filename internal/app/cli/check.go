@@ -27,9 +27,9 @@ type checkCommand struct {
 func (c *checkCommand) command(l *commandLine) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Check the environment, the agents file, the policies, the store's database and the Slack token",
+		Short: "Check the environment, the agents file, the policies, the store and the Slack token",
 		Long: `Check the environment, the agents file FILE (COUNTERSIGN_AGENTS when left out), the policies, the
-database of COUNTERSIGN_STORE, if it is in one, and the Slack token.
+file or the database of COUNTERSIGN_STORE with the keys that are set, and the Slack token.
 
 Nothing is run and nothing is written. Variables that the agents file uses must be set; their values are not shown.
 With --mcp, MCP servers are started or contacted, and asked for their tools; no tool is called.`,
@@ -41,8 +41,8 @@ With --mcp, MCP servers are started or contacted, and asked for their tools; no 
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&c.Offline, "offline", false,
-		"ask neither Slack nor a database, and accept that tokens and keys are not set")
-	f.BoolVar(&c.Store, "store", false, "with --offline: ask the database all the same")
+		"ask neither Slack nor the store, and accept that tokens and keys are not set")
+	f.BoolVar(&c.Store, "store", false, "with --offline: ask the store all the same")
 	f.BoolVar(&c.MCP, "mcp", false, "start or contact the MCP servers of the file, and list their tools")
 	f.BoolVar(&c.Schema, "schema", false, "print the JSON Schema of the agents file, for editors")
 	f.BoolVar(&c.JSON, "json", false, "print JSON")
@@ -121,7 +121,7 @@ func (c *checkCommand) inspect(ctx context.Context, p *Program, cfg *app.Config)
 		}
 	}
 	if !c.Offline || c.Store {
-		if rep.Store, err = examineStore(ctx, cfg); err != nil {
+		if rep.Store, err = examineStore(ctx, p, cfg); err != nil {
 			return nil, err
 		}
 	}

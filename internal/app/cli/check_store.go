@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -35,11 +36,11 @@ const checkPatience = 10 * time.Second
 // tooFar is how far the database's clock and this machine's may be apart before check warns.
 const tooFar = time.Second
 
-// examineStore asks the store's database, if it is in one.
-func examineStore(ctx context.Context, cfg *app.Config) (*storeReport, error) {
+// examineStore asks the store's database, or looks at its file.
+func examineStore(ctx context.Context, p *Program, cfg *app.Config) (*storeReport, error) {
 	rep := &storeReport{Place: cfg.StorePlace().String()}
 	if !cfg.StorePlace().Shared() {
-		return rep, nil
+		return rep, rep.examineFile(ctx, p, cfg)
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
@@ -61,6 +62,40 @@ func examineStore(ctx context.Context, cfg *app.Config) (*storeReport, error) {
 	rep.Says, rep.Warnings = saysOf(e), warningsOf(e)
 	rep.made, rep.encrypted = e.Version > 0, e.Encrypted
 	return rep, nil
+}
+
+// examineFile opens the file for reading, as a start would, and says what that would find. Nothing is changed.
+func (s *storeReport) examineFile(ctx context.Context, p *Program, cfg *app.Config) error {
+	keys, err := cfg.Keys()
+	if err == nil {
+		err = store.CheckPlace(cfg.StorePlace())
+	}
+	if err != nil {
+		return app.ExplainStore(err)
+	}
+	encrypted := "is not encrypted"
+	if keys != nil {
+		encrypted = "is encrypted"
+	}
+	says := "the file has the format of this program, and " + encrypted
+	st, err := store.Open(ctx, cfg.Store.Reveal(), store.Config{
+		ReadOnly: true, Keys: keys, Logger: cfg.Logger(p.Stderr),
+	})
+	switch {
+	case err == nil:
+		err = st.Close()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrEmpty):
+		says, err = "the file is not there yet: the first start makes it", nil
+		if keys != nil {
+			says += ", encrypted"
+		}
+	case errors.Is(err, store.ErrOlder):
+		says, err = "the file is of an earlier version: the next start brings it to the format of this one", nil
+	case errors.Is(err, store.ErrInUse):
+		says, err = "a process has it open, such as the bot: neither the file nor its keys were looked at", nil
+	}
+	s.Says = []string{says}
+	return app.ExplainStore(err)
 }
 
 // checkKeys says where a start would be refused for the keys that are given, or for none.

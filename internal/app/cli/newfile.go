@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"countersign/internal/app"
+	"countersign/store"
 )
 
 // writeNew makes the file at path with what write writes: whole and on disk, or not at all. It replaces nothing.
@@ -22,22 +22,36 @@ func writeNew(path string, write func(*os.File) error) error {
 	case os.IsPathSeparator(path[len(path)-1]):
 		return app.Misconfigured(fmt.Errorf("%s names a folder; name a file", path))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	folder := store.Folder(path)
+	f, err := store.CreateTemp(folder)
 	if err != nil {
 		return unmade(path, err)
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
 	if err := write(f); err != nil {
-		return err
+		return unwritten(f, path, "nothing was made", err)
 	}
 	if err := f.Sync(); err != nil {
+		return unwritten(f, path, "nothing was made", err)
+	}
+	if err := store.GiveName(f.Name(), path); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, a link replaces nothing
+	return syncFolder(folder)
+}
+
+// unwritten is the error of writing to f, which was to become the file at path. Other errors stay as they are.
+func unwritten(f *os.File, path, stands string, err error) error {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	if !ok || failed.Path != f.Name() {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	next := ""
+	if errors.Is(failed.Err, syscall.ENOSPC) || errors.Is(failed.Err, syscall.EDQUOT) {
+		next = ": make room there first"
+	}
+	return fmt.Errorf("%s cannot be written: %w; %s%s", path, failed.Err, stands, next)
 }
 
 // unmade is the error for a file that cannot be made at path, which a person mends where it is about its folder. It
@@ -46,7 +60,7 @@ func unmade(path string, err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err
 	}
-	folder := filepath.Dir(path)
+	folder := store.Folder(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return app.Misconfigured(fmt.Errorf("%s cannot be made: the folder %s is not there", path, folder))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,5 +71,42 @@ func TestNowhereToWrite(t *testing.T) {
 			strings.Contains(err.Error(), "1234") {
 			t.Errorf("%v: %v, one that a person mends: want %v", c.is, err, c.mended)
 		}
+	}
+}
+
+// TestNoRoom: where a file cannot be written the error names the file that was asked for and not the one that was to
+// become it, says that nothing was made, and what to do.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	err := writeNew(path, func(f *os.File) error {
+		return fmt.Errorf("back up store: %w", &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC})
+	})
+	const want = " cannot be written: no space left on device; nothing was made: make room there first"
+	if !errors.Is(err, syscall.ENOSPC) || err.Error() != path+want {
+		t.Errorf("no room: %v", err)
+	}
+	other := errors.New("the database is away")
+	if err := writeNew(path, func(*os.File) error { return other }); err != other {
+		t.Errorf("the control: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestUnreadableBackup: a file that this user may not read is told before anything is done, as a person's to mend.
+func TestUnreadableBackup(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("the superuser may read everything")
+	}
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, nil, 0o200); err != nil {
+		t.Fatal(err)
+	}
+	err := (&restoreCommand{File: path}).checkFile()
+	if err == nil || !strings.Contains(err.Error(), "this user must be able to read "+path) {
+		t.Errorf("%v", err)
 	}
 }

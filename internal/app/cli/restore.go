@@ -88,7 +88,11 @@ func (c *restoreCommand) checkFile() error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file; %s", c.File, name)
 	}
-	return nil
+	f, err := os.Open(c.File)
+	if err != nil {
+		return fmt.Errorf("this user must be able to read %s: %w", c.File, err)
+	}
+	return f.Close()
 }
 
 // admit says whether the store may be replaced, and how the file that is there will be called; empty: none is there.
@@ -132,15 +136,16 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-restore-*")
+	f, err := store.CreateTemp(folder)
 	if err != nil {
 		return nil, unmade(filepath.Join(folder, filepath.Base(path)), err)
 	}
 	defer os.Remove(f.Name())
-	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync(), f.Close()); err != nil {
-		return nil, err
+	defer f.Close()
+	if err := errors.Join(copyFile(ctx, f, c.File), f.Sync()); err != nil {
+		return nil, unwritten(f, path, "the store is as it was", err)
 	}
-	found, err := p.inspect(ctx, f.Name())
+	found, err := p.inspect(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not taken: %w", c.File, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -21,10 +22,12 @@ type restored struct {
 	approved int       // calls that have not begun
 }
 
-// inspect checks a copy of a backup whole.
-func (p *Program) inspect(ctx context.Context, path string) (*restored, error) {
+// inspect checks a copy of a backup whole. It closes f where it has to write to it: f holds a reader's lock.
+func (p *Program) inspect(ctx context.Context, f *os.File) (*restored, error) {
+	path := f.Name()
 	report, err := p.verifyCopy(ctx, path)
 	if errors.Is(err, store.ErrOlder) {
+		f.Close()
 		if err = p.migrate(ctx, path); err == nil {
 			report, err = p.verifyCopy(ctx, path)
 		}
