@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -482,7 +483,7 @@ func outcomeFor(r *approvals.Request) phrase {
 func cameTooLate(r *approvals.Request) phrase {
 	switch {
 	case r.Status == approvals.RequestSuperseded:
-		return wordsPlaceTaken(r.SupersededBy)
+		return wordsPlaceTaken(cmp.Or(r.AsksNow, r.SupersededBy))
 	case r.Status != approvals.RequestApproved && r.Status != approvals.RequestRejected:
 		return phrase{wordsCameTooLate}
 	case r.Kind == agent.OutcomeUnknown:
