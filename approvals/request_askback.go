@@ -230,10 +230,18 @@ func (c *txn) answered(r *RequestHead, text, message string) error {
 	r.AskedBack = answered
 	c.touched(r)
 	c.show(r)
-	c.notify(&Notification{
+	told := Notification{
 		Kind: NotifyNotice, Place: r.Place, Run: r.Run, By: r.Requester, To: q.By,
 		Text: wordsAnswersBack(curly(words), curly(shortened(q.Text, 200)), r.Tool.Name, r.ID),
-	})
+	}
+	// Somebody who has the request to themselves may not be in the conversation, where no mention reaches them. Of a
+	// bare one the surface tells them directly in any case.
+	if own := CopyFor(q.By); slices.Contains(r.Called.Copies, own) && !r.Called.Bare {
+		direct := told
+		direct.Place, direct.Copy = queueOf(r.Place, own), own
+		c.notify(&direct)
+	}
+	c.notify(&told)
 	return c.audit(entry{
 		Action: AuditAnsweredBack, Actor: string(r.Requester), Run: r.Run, Request: r.ID,
 		Data: auditData{Digest: r.Digest, Person: q.By, Reason: textDigest(text)},

@@ -323,6 +323,7 @@ func (c *txn) overrule(r *RequestHead, all []*RequestHead) {
 		if o.ID != r.ID && o.Overruled == "" && o.forAll() && o.about(r.Agent, r.Tool.Name, r.Definition) {
 			o.Overruled = r.ID
 			c.touched(o)
+			c.show(o)
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (c *txn) became(r *RequestHead, to Outcome) error {
 	if !slices.Contains(outcomeMoves[r.Outcome], to) {
 		return fmt.Errorf("outcome of request %s from %q to %q: %w", r.ID, r.Outcome, to, errIllegalMove)
 	}
+	r.TriedAgain = r.TriedAgain || r.Outcome == OutcomeUnknown && to == OutcomeRunning
 	r.Outcome, r.OutcomeAt = to, c.now
 	c.touched(r)
 	if to == OutcomeRunning {

@@ -42,6 +42,9 @@ func (b *Bot) showAnswer(ctx context.Context, n *approvals.Notification) (approv
 // the answer to it, may quote the call: where people of other organisations read the conversation it goes to the one
 // whom it is said to.
 func (b *Bot) showNotice(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
+	if to, person := n.Copy.Person(n.Workspace); person {
+		return b.deliverTo(ctx, n, to, textPosts(n, noticeEvent, "…"))
+	}
 	if n.By == "" || n.To == "" {
 		return b.rendered(ctx, n, b.notices)
 	}

@@ -104,6 +104,7 @@ type Bot struct {
 	doubts    doubts
 	unsent    doubts // of the notifications that only this process delivers: what was put off, and nobody has posted
 	homes     *homes
+	lists     lists
 	alone     bool
 	marks     marking
 	started   time.Time

@@ -65,10 +65,10 @@ func cardButtons(r *approvals.Request, whole bool) [][]slack.BlockElement {
 	rows := answerButtons(r, whole)
 	last := &rows[len(rows)-1]
 	*last = append(*last, button(r, actDetails, wordsShowDetails, slack.StyleDefault))
-	if n := len(r.Beside); n > 0 && whole && !careful(r) {
+	if len(r.Beside) > 0 && whole && !careful(r) {
 		*last = append(*last,
-			button(r, actApproveAll, wordsApproveAll(n+1), slack.StyleDefault),
-			button(r, actRejectAll, wordsRejectAll(n+1), slack.StyleDefault))
+			button(r, actApproveAll, wordsApproveAll, slack.StyleDefault),
+			button(r, actRejectAll, wordsRejectAll, slack.StyleDefault))
 	}
 	*last = append(*last, moreMenu(r, whole, true))
 	return rows

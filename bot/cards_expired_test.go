@@ -45,7 +45,7 @@ func TestRetryThatNeverBeganLeadsNowhere(t *testing.T) {
 	r.Decisions = []approvals.Decision{{By: user("U0CLEO"), Verdict: approvals.Retry, At: r.Created}}
 	r.CancelledBy, r.Note = user("U0ANN"), "The run ended first."
 	shown := texts(t, encoded(t, newCard(r)))
-	if strings.Contains(shown, "see below") || !strings.Contains(shown, "@U0ANN cancelled the run first") {
+	if strings.Contains(shown, "the thread says more") || !strings.Contains(shown, "@U0ANN cancelled the run first") {
 		t.Errorf("the card shows %q", shown)
 	}
 }

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func ending(r *approvals.Request) phrase {
 		p := phrase{strong(wordsStatus(r.Status)), " ", at(r, r.Settled), ": " + staleReason(r)}
 		p = append(p, became(r)...)
 		if r.Replaced != nil {
-			p = append(p, wordsAskedAgainBelow)
+			p = append(p, wordsAskedAgain)
 		}
 		return p
 	}
@@ -96,13 +97,9 @@ func decidedBy(r *approvals.Request) phrase {
 	if r.IsQuestion() && r.Status == approvals.RequestApproved {
 		word = wordsAnsweredStatus
 	}
-	p := phrase{strong(word)}
-	if s := r.Standing(); s != nil {
-		return append(p, wordsByStandingAnswer(persons([]approvals.UserID{r.Settler().By}), at(r, r.Settled))...)
-	}
-	deciders := deciding(r)
-	for i, d := range deciders {
-		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
+	p := append(phrase{strong(word)}, settledBy(r)...)
+	if r.Standing() != nil {
+		return append(p, wordsToAnotherCall(at(r, r.Settled))...)
 	}
 	p = append(p, " ", at(r, r.Settled))
 	s := r.Settler()
@@ -116,6 +113,18 @@ func decidedBy(r *approvals.Request) phrase {
 		p = append(p, ": “"+label(strings.Join(said, " "), maxSaid)+"”")
 	case s.Input != nil:
 		p = append(p, ": "+filledWords(r, s))
+	}
+	return p
+}
+
+// settledBy names those whose answers settled the request, and says whose were given to another one.
+func settledBy(r *approvals.Request) (p phrase) {
+	deciders := deciding(r)
+	for i, d := range deciders {
+		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
+		if d.Standing != nil {
+			p = append(p, wordsTheirAlways)
+		}
 	}
 	return p
 }
@@ -152,9 +161,9 @@ func became(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return wordsRanReported(by)
 		}
-		return append(wordsRanAt(at(r, r.OutcomeAt)), inNumbers(", ", r)...)
+		return append(append(wordsRanAt(at(r, r.OutcomeAt)), inNumbers(", ", r)...), tries(r, wordsTriedAgain())...)
 	case approvals.OutcomeFailed:
-		return wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r))
+		return append(wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r)), tries(r, wordsTriedAgain())...)
 	case approvals.OutcomeNotRun:
 		return append(wordsNotRunAtAll(), neverBegan(r)...)
 	case approvals.OutcomeUnknown:
@@ -162,8 +171,8 @@ func became(r *approvals.Request) phrase {
 		if why := neverBegan(r); why != nil && r.Kind == agent.OutcomeUnknown { // nothing new is asked about it
 			return append(p, why...)
 		}
-		if r.Kind == agent.Confirm || r.Status == approvals.RequestApproved { // a card below asks what became of it
-			p = append(p, wordsSeeBelow)
+		if r.Kind == agent.Confirm || r.Status == approvals.RequestApproved { // where it is asked what became of it
+			p = append(p, wordsSeeThread)
 		}
 		return p
 	}
@@ -171,6 +180,14 @@ func became(r *approvals.Request) phrase {
 		return phrase{wordsTurnToCome}
 	}
 	return nil
+}
+
+// tries is what to say of a call that ended when it was tried again; nothing of others.
+func tries(r *approvals.Request, say phrase) phrase {
+	if !r.TriedAgain {
+		return nil
+	}
+	return say
 }
 
 // neverBegan says why nothing was begun under an approval; nil where that is not so, or the reason is not known.
@@ -268,13 +285,14 @@ func outcome(r *approvals.Request) phrase {
 	if r.Status == approvals.RequestCancelled && r.CancelledBy != "" {
 		return append(p, wordsBy, r.CancelledBy, ": ", toolName(r))
 	}
-	if r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0 {
-		return append(append(p, wordsArgumentsChangedBy(r.Decisions[len(r.Decisions)-1].By)...), ": ", toolName(r))
+	if r.Status == approvals.RequestSuperseded { // which its card calls so too
+		p = phrase{strong(wordsStatus(approvals.RequestStale))}
+		if n := len(r.Decisions); n > 0 {
+			p = append(p, wordsArgumentsChangedBy(r.Decisions[n-1].By)...)
+		}
+		return append(p, ": ", toolName(r))
 	}
-	deciders := deciding(r)
-	for i, d := range deciders {
-		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
-	}
+	p = append(p, settledBy(r)...)
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
 	}
@@ -347,9 +365,9 @@ func whatBecame(r *approvals.Request) phrase {
 		if by := reporter(r); by != "" {
 			return wordsCallRanReported(by) // when it ran, nobody knows
 		}
-		return wordsCallRan(r.OutcomeAt, inNumbers(": ", r))
+		return append(wordsCallRan(r.OutcomeAt, inNumbers(": ", r)), tries(r, wordsCallTriedAgain())...)
 	case approvals.OutcomeFailed:
-		return wordsCallFailed(r.OutcomeAt, inNumbers(": ", r))
+		return append(wordsCallFailed(r.OutcomeAt, inNumbers(": ", r)), tries(r, wordsCallTriedAgain())...)
 	case approvals.OutcomeNotRun:
 		return wordsCallNotRun()
 	case approvals.OutcomeUnknown:
@@ -420,10 +438,14 @@ func afterword(r *approvals.Request, v approvals.Verdict) string {
 	switch v {
 	case approvals.AlwaysApprove, approvals.AlwaysReject:
 		switch {
+		case r.Lasting() && r.Overruled != "":
+			return wordsAlwaysBefore
 		case r.Lasting():
 			return wordsAlwaysInRun
+		case r.Granted() && v == approvals.AlwaysReject:
+			return wordsGrantAgainst
 		case r.Granted():
-			return wordsAlwaysByGrant
+			return wordsGrantFor
 		}
 	case approvals.Retry:
 		return wordsToRunAgain
@@ -461,7 +483,7 @@ func outcomeFor(r *approvals.Request) phrase {
 func cameTooLate(r *approvals.Request) phrase {
 	switch {
 	case r.Status == approvals.RequestSuperseded:
-		return wordsPlaceTaken(r.SupersededBy)
+		return wordsPlaceTaken(cmp.Or(r.AsksNow, r.SupersededBy))
 	case r.Status != approvals.RequestApproved && r.Status != approvals.RequestRejected:
 		return phrase{wordsCameTooLate}
 	case r.Kind == agent.OutcomeUnknown:

@@ -8,8 +8,8 @@ import (
 	"countersign/approvals"
 )
 
-// droppedAlways names those whose answer was meant for later calls and is not, because others answered otherwise; nil
-// for none.
+// droppedAlways names those whose answer was meant for later calls and is not, and says why; nil for none. Whether
+// people are asked about those is not said: an earlier answer may hold for them.
 func droppedAlways(r *approvals.Request) phrase {
 	if r.Lasting() || r.Granted() {
 		return nil
@@ -28,8 +28,14 @@ func droppedAlways(r *approvals.Request) phrase {
 	if p == nil {
 		return nil
 	}
-	if slices.ContainsFunc(deciding(r), func(d approvals.Decision) bool { return !always(d.Verdict) }) {
+	some := func(is func(approvals.Decision) bool) bool { return slices.ContainsFunc(deciding(r), is) }
+	switch {
+	case some(func(d approvals.Decision) bool { return !always(d.Verdict) }):
 		return append(p, wordsNotAllAlways)
+	case r.Note != "" && r.Status == approvals.RequestRejected: // nobody is left to outvote them
+		return append(p, wordsTooFewAlways)
+	case some(func(d approvals.Decision) bool { return d.For != "" }):
+		return append(p, wordsForOthersAlways)
 	}
 	return append(p, wordsNotSameAlways)
 }

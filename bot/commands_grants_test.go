@@ -119,13 +119,13 @@ func TestGrantOnCard(t *testing.T) {
 			Grant: &approvals.GrantTerms{Scope: approvals.ScopeThread, Same: same}}
 	}
 	r.Decisions = []approvals.Decision{answer("U0BEN", "to"), answer("U0CLEO", "to")}
-	if said := whole(t, newCard(r).blocks); !strings.Contains(said, "and later calls by a grant") ||
-		strings.Contains(said, "until this run ends") || strings.Contains(said, "Later calls ask again") {
+	if said := whole(t, newCard(r).blocks); !strings.Contains(said, "giving a grant for later calls") ||
+		strings.Contains(said, "until this run ends") || strings.Contains(said, "For this call alone") {
 		t.Errorf("the card says %s", said)
 	}
 	r.Decisions[1] = answer("U0CLEO", "amount")
-	if said := whole(t, newCard(r).blocks); !strings.Contains(said, "on different conditions. Later calls ask again") ||
-		strings.Contains(said, "by a grant") {
+	if said := whole(t, newCard(r).blocks); !strings.Contains(said, "on different conditions.") ||
+		strings.Contains(said, "a grant") {
 		t.Errorf("without a grant the card says %s", said)
 	}
 	if r.Kind != agent.Confirm {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -23,7 +24,7 @@ const digestEvery = 10 * time.Minute
 // list that is young is brought up to date, which calls nobody; else there is a new one.
 func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	list := b.listPost(ctx, n)
-	if at, ok := newestList(n); ok && postedWithin(at.Message, digestEvery) {
+	if at, ok := b.lists.newest(n); ok && postedWithin(at.Message, digestEvery) {
 		err := b.repost(ctx, at.Channel, at.Message, list)
 		if err == nil || !gone(err) {
 			return listedAt(at.Channel, at.Message), undelivered(err)
@@ -34,7 +35,45 @@ func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.
 		return approvals.Delivery{}, err
 	}
 	d, err := b.postAll(ctx, n, channel, "", []post{list})
+	if err == nil {
+		b.lists.posted(n, d)
+	}
 	return listedAt(d.Channel, d.Message), undelivered(err)
+}
+
+// lists are where this process has listed requests for people last: what else waited then was read before that.
+type lists struct {
+	mu sync.Mutex
+	at map[approvals.UserID]approvals.Card
+}
+
+// mostLists bounds how many are remembered.
+const mostLists = 10_000
+
+// posted notes that the person whom the notification is for has a new list.
+func (l *lists) posted(n *approvals.Notification, d approvals.Delivery) {
+	u, person := n.Copy.Person(n.Workspace)
+	if !person {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at == nil || len(l.at) >= mostLists {
+		l.at = map[approvals.UserID]approvals.Card{}
+	}
+	l.at[u] = approvals.Card{Channel: d.Channel, Message: d.Message}
+}
+
+// newest returns the newest list that the person has, by the records and by what this process remembers.
+func (l *lists) newest(n *approvals.Notification) (approvals.Card, bool) {
+	at, ok := newestList(n)
+	u, _ := n.Copy.Person(n.Workspace)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if here, posted := l.at[u]; posted && here.Message > at.Message {
+		return here, true
+	}
+	return at, ok
 }
 
 func listedAt(channel, ts string) approvals.Delivery {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"countersign/agent/scripted"
+	"countersign/internal/slackdev"
 )
 
 // TestAskingBack: Ben asks Ann something before he decides. She is mentioned with the question, the call waits on, her
@@ -66,5 +67,37 @@ func TestAskingBack(t *testing.T) {
 	}
 	if said != 1 {
 		t.Errorf("the answer was told %d times", said)
+	}
+}
+
+// TestAnswerReachesWhoAskedElsewhere: Dan, who is not in the channel, asks Ann something on his own card. He is told
+// her answer where he is: what is said in the thread calls nobody who is not in the channel.
+func TestAnswerReachesWhoAskedElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, reached(nil), pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	w.card(thread, 1)
+	dm := w.slack.DM("U0DAN")
+	if err := w.click("U0DAN", w.copyIn(dm), "show_details"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.clickIn("U0DAN", w.modalOf("U0DAN", viewDetails), "ask_back"); err != nil {
+		t.Fatal(err)
+	}
+	w.submits("U0DAN", "ask_back", map[string]any{"Your question": "Is it due?"})
+	w.eventually("Dan is told what follows", func() bool {
+		said := w.modalOf("U0DAN", viewWords).Shown()
+		return strings.Contains(said, "Asked.") && !strings.Contains(said, "in the thread")
+	})
+	w.notice(thread, "asks before deciding")
+	w.mention("U0ANN", "Yes, it is.", thread)
+	w.notice(thread, "answers: “Yes, it is.”")
+	w.hears("U0DAN", "<@U0ANN> answers: “Yes, it is.”", "You asked “Is it due?”")
+	w.eventually("everything is shown", func() bool { return w.undelivered() == 0 })
+	told := slices.DeleteFunc(w.slack.Messages(dm), func(m slackdev.Message) bool {
+		return !strings.Contains(m.Text, "answers: ")
+	})
+	if len(told) != 1 {
+		t.Errorf("Dan is told %d times", len(told))
 	}
 }

@@ -38,7 +38,7 @@ type batchNote struct {
 type batchCall struct {
 	request *approvals.Request
 	blocks  []slack.Block
-	why     string // empty: it is answered
+	why     phrase // nil: it is answered
 }
 
 // openBatch shows the calls of the run that the person may answer together.
@@ -80,13 +80,13 @@ func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]
 			if !known {
 				return nil, may
 			}
-			call.why = words.fallback()
+			call.why = words
 		case o.Kind != agent.Confirm || careful(o):
-			call.why = wordsAnsweredByItself
+			call.why = phrase{wordsAnsweredByItself}
 		case err != nil || !whole || len(raw) > formCallBytes || len(shown) > 8:
-			call.why = wordsTooLongHere
+			call.why = phrase{wordsTooLongHere}
 		case used+len(raw) > formCallBytes || answered == mostTogether:
-			call.why = wordsNoRoomHere
+			call.why = phrase{wordsNoRoomHere}
 		default:
 			call.blocks = shown
 			used, answered = used+len(raw), answered+1
@@ -105,17 +105,18 @@ func batchView(a action, calls []batchCall) slack.ModalViewRequest {
 	for _, call := range calls {
 		r := call.request
 		room := len(blocks)+len(call.blocks)+3 <= 85
-		if call.why == "" && room {
+		if call.why == nil && room {
 			n.Items = append(n.Items, approvals.BatchItem{Request: r.ID, Digest: r.Digest})
 			number := fmt.Sprintf("%d. ", len(n.Items))
 			blocks = append(append(blocks, paragraph(phrase{strong(number + headline(r))})), call.blocks...)
 			blocks = append(blocks, smallPrint(fineprint(r, true)))
 			continue
 		}
-		if call.why == "" {
-			call.why = wordsNoRoomHere
+		if call.why == nil {
+			call.why = phrase{wordsNoRoomHere}
 		}
-		left = append(left, phrase{strong(headline(r)), " ", code(string(r.ID)), ": " + call.why})
+		line := phrase{strong(headline(r)), " ", code(string(r.ID)), ": "}
+		left = append(left, append(line, call.why...).joined())
 	}
 	if len(n.Items) == 0 {
 		return wordsView(append(phrase{wordsNoneHere}, joined(left)...))

@@ -161,7 +161,7 @@ func waitingTogether() (all []batchCall) {
 		call.blocks, _ = wholeCall(r)
 		all = append(all, call)
 	}
-	return append(all, batchCall{request: shellScript(), why: "It is answered by itself, on its own card."})
+	return append(all, batchCall{request: shellScript(), why: phrase{"It is answered by itself, on its own card."}})
 }
 
 // answeredTogether is what came of an answer to several calls: each line ends in another way.

@@ -25,7 +25,7 @@ func TestFormsAnswerBeforeTheStore(t *testing.T) {
 		"cancel":           {act: "cancel_run", comes: "You have cancelled the run"},
 		"cancel, closed":   {act: "cancel_run", comes: "You have cancelled the run", closed: true},
 		"cancel fails":     {act: "cancel_run", comes: "was not recorded", fails: true},
-		"ask back":         {act: "ask_back", typed: "for whom?", comes: "I mention you in the thread when"},
+		"ask back":         {act: "ask_back", typed: "for whom?", comes: "I tell you when"},
 		"ask, fails":       {act: "ask_back", typed: "for whom?", comes: "for whom?", fails: true},
 		"ask, fails, then": {act: "ask_back", typed: "for whom?", comes: "was not recorded", fails: true, closed: true},
 	} {

@@ -153,7 +153,7 @@ func TestLinksLeaveCopiesAlone(t *testing.T) {
 	if got := calls(s, methodUpdate) - before; got != 1 {
 		t.Errorf("%d messages were changed", got)
 	}
-	if m, _ := s.slack.Message(card.Channel, card.TS); !strings.Contains(texts(t, m.Blocks), wordsAsksNow) {
+	if m, _ := s.slack.Message(card.Channel, card.TS); !strings.Contains(texts(t, m.Blocks), wordsAskedAnew) {
 		t.Errorf("the card does not lead on: %s", texts(t, m.Blocks))
 	}
 }

@@ -30,10 +30,15 @@ func (b *Bot) seekNew(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("new requests could not be read for the home tabs", "error", err)
 		}
+		fresh := 0
 		for _, r := range newest {
 			if known.addNew(string(r.ID)) {
 				b.homes.appeared(r)
+				fresh++
 			}
+		}
+		if fresh == mostNew { // there may be more, which have come before these
+			b.homes.behind(ws)
 		}
 	}
 }
@@ -48,6 +53,19 @@ func (h *homes) watched() approvals.WorkspaceID {
 		}
 	}
 	return ""
+}
+
+// behind notes that there may be requests of which nothing is known here, for all tabs that people may look at.
+func (h *homes) behind(ws approvals.WorkspaceID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for by, o := range h.open {
+		if by.Workspace() == ws && time.Since(o.at) <= homeLife {
+			o.stale = true
+			o.changes++
+			h.queue(by, o)
+		}
+	}
 }
 
 // appeared notes that there is a new pending request, for the tabs that do not show it.

@@ -1,7 +1,10 @@
 package bot
 
 import (
+	"context"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/approvals"
@@ -61,5 +64,31 @@ func TestNewRequestsAreSoughtForWatchedTabs(t *testing.T) {
 	h.appeared(r)
 	if _, _, candidates, ok := h.next(); !ok || len(candidates) != 1 {
 		t.Error("a tab that does not show the request is not")
+	}
+}
+
+// TestMoreAreAskedThanOneLookReads: where so much has come between two looks that there may be more than was read, tabs
+// are brought up to date without looking whom that concerns. The control is a look that has read all.
+func TestMoreAreAskedThanOneLookReads(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{mostNew - 1: false, mostNew: true, mostNew + 5: true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &Bot{service: newFakeService(), homes: newHomes(), log: slog.New(slog.DiscardHandler)}
+			listed(&stage{t: t, service: b.service.(*fakeService)}, n)
+			b.homes.opened(user("U0BEN"), "")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go b.seekNew(ctx)
+			time.Sleep(homesEvery)
+			synctest.Wait()
+			if _, stale, candidates, ok := b.homes.next(); !ok || stale != want {
+				t.Errorf("of %d new requests the tab knows %d, stale: %v", n, len(candidates), stale)
+			}
+			time.Sleep(homesEvery)
+			synctest.Wait()
+			if _, _, _, ok := b.homes.next(); ok {
+				t.Errorf("%d requests are new twice", n)
+			}
+		})
 	}
 }

@@ -397,6 +397,6 @@ func TestStaleCardLeadsOn(t *testing.T) {
 	to := "/archives/C0GENERAL/p" + strings.ReplaceAll(again.TS, ".", "")
 	w.eventually("the stale card leads to "+to, func() bool {
 		m, _ := w.slack.Message(card.Channel, card.TS)
-		return strings.Contains(string(m.Blocks), to) && strings.Contains(texts(t, m.Blocks), wordsAsksNow)
+		return strings.Contains(string(m.Blocks), to) && strings.Contains(texts(t, m.Blocks), wordsAskedAnew)
 	})
 }

@@ -102,10 +102,7 @@ func settledBriefly(r *approvals.Request) phrase {
 	case r.Status == approvals.RequestSuperseded && len(r.Decisions) > 0:
 		return append(p, wordsChangedBy(r.Decisions[len(r.Decisions)-1].By)...)
 	}
-	deciders := deciding(r)
-	for i, d := range deciders {
-		p = append(append(p, []any{wordsBy, ", ", wordsAnd}[joint(i, len(deciders))]), decider(d)...)
-	}
+	p = append(p, settledBy(r)...)
 	if s := r.Settler(); s != nil {
 		p = append(p, afterword(r, s.Verdict))
 	}
@@ -120,7 +117,12 @@ func callWord(r *approvals.Request) string {
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
 		return wordsWaitsForTurn
 	}
-	return label(string(r.Outcome), 40)
+	word := label(string(r.Outcome), 40)
+	ended := r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed
+	if r.TriedAgain && ended && reporter(r) == "" {
+		word += wordsWhenTriedAgain
+	}
+	return word
 }
 
 // awaits says what a pending request needs, and of whom.

@@ -39,7 +39,7 @@ func (b *Bot) linked(ctx context.Context, r *approvals.Request, copyOf approvals
 
 // followedBy adds the question that is asked now, as named, to the card of r.
 func (c card) followedBy(r *approvals.Request, now entry, named phrase) card {
-	line := append(phrase{wordsAsksNow}, named...)
+	line := append(phrase{wordsAskedAnew}, named...)
 	linked := "plain"
 	if at, ok := whereShown(&now.RequestHead); ok && now.link != "" {
 		linked = "linked." + at.Message // a block that changes has another id

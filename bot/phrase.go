@@ -79,7 +79,7 @@ func (p phrase) joined() phrase {
 	return out
 }
 
-// fallback returns the phrase as text in which only mentions of people are markup.
+// fallback returns the phrase as text in which only mentions of people and groups are markup.
 func (p phrase) fallback() string {
 	var b strings.Builder
 	for _, part := range p {
@@ -89,6 +89,12 @@ func (p phrase) fallback() string {
 				b.WriteString("<@" + v.Local() + ">")
 			} else {
 				b.WriteString(escape(label(v.Local(), 80)))
+			}
+		case group:
+			if groupID.MatchString(string(v)) {
+				b.WriteString("<!subteam^" + string(v) + ">")
+			} else {
+				b.WriteString(escape(label(string(v), 80)))
 			}
 		case room:
 			b.WriteString(wordsAChannel)
@@ -111,6 +117,8 @@ func fallbackTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // escape makes text harmless where Slack reads markup.
 func escape(s string) string { return slackutilsx.EscapeMessage(s) }
+
+var groupID = regexp.MustCompile(`^S[A-Z0-9]{1,30}$`)
 
 var userID = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
 

@@ -16,9 +16,13 @@ import (
 // progressTime bounds how long something that shows a request waits to learn what it still takes.
 const progressTime = 2 * time.Second
 
-// inform adds to a pending request what it still takes to approve it, unless it has it. Where that cannot be found out
-// now, the request is shown as it was recorded.
+// inform adds to a pending request what it still takes to approve it, and to one whose arguments were changed what is
+// asked instead, unless it has it. Where that cannot be found out now, the request is shown as it was recorded.
 func (b *Bot) inform(ctx context.Context, r *approvals.Request) {
+	if r != nil && r.Status == approvals.RequestSuperseded && r.AsksNow == "" {
+		b.follows(ctx, r)
+		return
+	}
 	if informed(r) {
 		return
 	}
@@ -30,6 +34,18 @@ func (b *Bot) inform(ctx context.Context, r *approvals.Request) {
 		return
 	}
 	r.Progress = p
+}
+
+// follows adds to a request whose arguments were changed the last one that asks in its place.
+func (b *Bot) follows(ctx context.Context, r *approvals.Request) {
+	ctx, cancel := context.WithTimeout(ctx, progressTime)
+	defer cancel()
+	again, err := b.service.Request(ctx, r.Workspace, r.ID)
+	if err != nil {
+		b.log.Warn("what is asked instead of a request cannot be found out", "request", r.ID, "error", err)
+		return
+	}
+	r.AsksNow = again.AsksNow
 }
 
 // informed reports whether there is nothing for inform to add.

@@ -34,8 +34,8 @@ func decides(text string) bool {
 }
 
 // overheard answers somebody who writes a decision in the thread of a card without a mention of the bot, once for each
-// card: nothing is decided by it. Slack tells the bot of such messages in group direct messages; of those in channels
-// it does not ask to hear.
+// card and person, as nobody else reads it: nothing is decided by it. Slack tells the bot of such messages in group
+// direct messages; of those in channels it does not ask to hear.
 func (b *Bot) overheard(id identity, e event) answer {
 	if e.Type != "message" || e.Subtype != "" || e.BotID != "" || e.User == id.botUser || !isUserID(e.User) ||
 		!channelID.MatchString(e.Channel) || !messageTS.MatchString(e.ThreadTS) || !decides(e.Text) {
@@ -48,7 +48,7 @@ func (b *Bot) overheard(id identity, e event) answer {
 			return // nothing is under way, or it cannot be told
 		}
 		r := b.waitsFor(ctx, run.Workspace, run.ID, by)
-		if r == nil || b.service.MayDecide(ctx, r, by) != nil || !b.corrected.addNew(string(r.ID)) {
+		if r == nil || b.service.MayDecide(ctx, r, by) != nil || !b.corrected.addNew(string(r.ID)+" "+string(by)) {
 			return
 		}
 		b.whisper(ctx, e.Channel, e.ThreadTS, e.User, wordsNoMessageDecides(b.leadingTo(ctx, r)))

@@ -91,3 +91,26 @@ func TestDecides(t *testing.T) {
 		}
 	}
 }
+
+// TestEverybodyWhoWritesADecisionIsTold: in a group direct message Ben writes that he approves, and so does Cleo. Each
+// is told once that it decides nothing: nobody sees what is told to the other.
+func TestEverybodyWhoWritesADecisionIsTold(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, &world{
+		policy: everybody{}, script: script{pay("call_1"), scripted.Say("Acme has its money.")},
+		with: slackdev.Config{Channels: []slackdev.Channel{
+			{ID: "G0THREE", Group: true, Members: []string{"U0ANN", "U0BEN", "U0CLEO"}, BotMember: true},
+		}},
+	})
+	thread, err := w.slack.Post(w.ctx(), "U0ANN", "G0THREE", "<@U0BOT> pay acme", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.copyIn("G0THREE")
+	for _, who := range []string{"U0BEN", "U0CLEO"} {
+		if _, err := w.slack.Post(w.ctx(), who, "G0THREE", "approve", thread); err != nil {
+			t.Fatal(err)
+		}
+		w.whispered(who, "No message decides")
+	}
+}

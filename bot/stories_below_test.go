@@ -27,7 +27,7 @@ func TestEditorsCopyLeadsToWhatIsAskedNow(t *testing.T) {
 	w.settledAt(own, "Stale")
 	now := requestOf(t, w.card(thread, 2))
 	m, _ := w.slack.Message(own.Channel, own.TS)
-	for _, part := range []string{wordsAsksNow + now, "/archives/C0GENERAL/p"} {
+	for _, part := range []string{wordsAskedAnew + now, "/archives/C0GENERAL/p"} {
 		if said := texts(t, m.Blocks) + string(m.Blocks); !strings.Contains(said, part) {
 			t.Errorf("%q is not in %s", part, texts(t, m.Blocks))
 		}

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,4 +65,46 @@ func TestLateClickOnWhatWasCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.whispered("U0BEN", "This answer came too late and was not recorded. Cancelled by ")
+}
+
+// TestLateFormNamesTheLastQuestion: while Ben writes why he rejects a call, it is changed twice. He reads which request
+// asks about it now, and not the one between, which nobody can answer either.
+func TestLateFormNamesTheLastQuestion(t *testing.T) {
+	t.Parallel()
+	policy := reached(nil)
+	policy.who.Users = usersOf("U0BEN", "U0CLEO", "U0DAN")
+	w := newOffice(t, policy, pay("call_1"), scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	card := w.card(thread, 1)
+	if err := w.click("U0BEN", card, "reject_with_reason"); err != nil {
+		t.Fatal(err)
+	}
+	form := w.modalOf("U0BEN", "reject_with_reason")
+	press, _ := card.Press("U0BEN", "approve")
+	late, err := w.slack.Payload(press)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, by := range []string{"U0DAN", "U0CLEO"} {
+		r := w.request(thread, i+1)
+		if _, err := w.engine.Decide(w.ctx(), approvals.Decision{
+			Workspace: testWorkspace, Request: r.ID, By: user(by), Verdict: approvals.Edit, Digest: r.Digest,
+			Arguments: fmt.Appendf(nil, `{"amount":%d,"to":"acme"}`, 400-i), Via: "cli",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.card(thread, i+2)
+	}
+	if _, err := w.slack.Submit(w.ctx(), "U0BEN", form.ID, reasoned("no")); err != nil {
+		t.Fatal(err)
+	}
+	said := w.modalOf("U0BEN", viewWords).Shown()
+	between, last := requestOf(t, w.card(thread, 2)), requestOf(t, w.card(thread, 3))
+	if !strings.Contains(said, last+" has taken the place") || strings.Contains(said, between) {
+		t.Errorf("of %s and %s Ben reads %s", between, last, said)
+	}
+	if err := w.slack.ClickRaw(w.ctx(), late); err != nil {
+		t.Fatal(err)
+	}
+	w.hears("U0BEN", last+" has taken the place")
 }

@@ -2,8 +2,10 @@ package bot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent/scripted"
 	"countersign/approvals"
@@ -48,5 +50,34 @@ func TestMoreThanAListNamesIsOneList(t *testing.T) {
 			m, _ = w.slack.Message(dm, shown[0].TS)
 			return m.Text == wordsWaitingForYou(all-1-n)
 		})
+	}
+}
+
+// TestOneListAtATime: a reminder comes while cards could not be posted, and more waits for Dan than he is shown one by
+// one. He has one list.
+func TestOneListAtATime(t *testing.T) {
+	t.Parallel()
+	const all = 5
+	w := newOffice(t, namedPolicy{
+		who:  approvals.Approvers{Users: usersOf("U0DAN")},
+		tune: func(q *approvals.Requirement) { q.RemindEvery = 2 * time.Second },
+	}, pay("call_1"), scripted.Say("Done."))
+	dm := w.slack.DM("U0DAN")
+	w.slack.Fail(slackdev.Fault{Method: methodPost, Status: 500, Times: -1,
+		Match: func(a map[string]any) bool { return a["channel"] == dm }})
+	var threads []string
+	for i := range all {
+		threads = append(threads, w.mention("U0ANN", fmt.Sprintf("pay acme %d", i), ""))
+	}
+	for _, thread := range threads {
+		w.noticeIn(thread, "Reminder: transfer_funds waits")
+	}
+	w.slack.ClearFaults()
+	w.eventually("everything is shown", func() bool { return w.undelivered() == 0 })
+	lists := slices.DeleteFunc(w.slack.Messages(dm), func(m slackdev.Message) bool {
+		return m.Metadata == nil || m.Metadata.EventType != listEvent
+	})
+	if len(lists) != 1 {
+		t.Errorf("%d lists", len(lists))
 	}
 }

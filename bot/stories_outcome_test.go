@@ -80,8 +80,8 @@ func TestTriedAgainInVainLeadsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := w.card(thread, 3)
-	w.shown(question, "to run again", "unknown whether it ran; see below")
+	w.shown(question, "to run again", "unknown whether it ran; the thread says more")
 	w.fill("U0CLEO", last, "give_up", "Nobody knows.")
 	w.said(thread, "So it is.")
-	w.shown(last, "given up", "unknown whether it ran", "not:see below")
+	w.shown(last, "given up", "unknown whether it ran", "not:the thread says more")
 }

@@ -79,7 +79,7 @@ func TestPolicyThatBecameStricterIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.whispered("U0BEN", "The policy has changed since this was asked: "+
-		"it now needs 2 of S0FINANCE, not ")
+		"it now needs 2 of <!subteam^S0FINANCE>, not ")
 	w.shown(card, "The policy has changed since this was asked", "2 of ", "@U0BEN approved",
 		"Needs 1 more of ")
 	if got := w.bank.payments(); len(got) != 0 {
@@ -104,7 +104,7 @@ func TestRefusalUnderAStricterPolicySaysWhoDecidesNow(t *testing.T) {
 	if err := w.click("U0BEN", card, "approve"); err != nil {
 		t.Fatal(err)
 	}
-	w.whispered("U0BEN", "it now needs 1 of S0FINANCE, not ")
+	w.whispered("U0BEN", "it now needs 1 of <!subteam^S0FINANCE>, not ")
 	w.shown(card, "The policy has changed since this was asked", "not:approved")
 	if err := w.click("U0CLEO", card, "approve"); err != nil {
 		t.Fatal(err)

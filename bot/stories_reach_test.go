@@ -122,3 +122,16 @@ func TestHomeFollowsDecisionsMadeElsewhere(t *testing.T) {
 	}
 	w.eventually("Ben's Home has nothing any more", func() bool { return strings.Contains(home(), "Nothing waits") })
 }
+
+// TestGroupsAreNamedToThoseWhoListen: what is read out, and stands in a notification, calls a group what Slack does.
+func TestGroupsAreNamedToThoseWhoListen(t *testing.T) {
+	t.Parallel()
+	w := newOffice(t, namedPolicy{who: approvals.Approvers{Groups: []string{"S0FIN"}}}, pay("call_1"),
+		scripted.Say("Done."))
+	thread := w.mention("U0ANN", "pay acme", "")
+	if err := w.click("U0CLEO", w.card(thread, 1), "approve"); err != nil {
+		t.Fatal(err)
+	}
+	w.whispered("U0CLEO", "You cannot decide: ")
+	w.whispered("U0CLEO", " <!subteam^S0FIN> can: open the thread.")
+}

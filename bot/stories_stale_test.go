@@ -45,7 +45,7 @@ func TestStaleCardSaysWhatDiffers(t *testing.T) {
 	}
 	again := w.card(thread, 2)
 	w.shown(card, "Stale", ": reload.sh changed after it was shown", "not run",
-		"Asked again below", "not:program /bin/sh)")
+		"Asked again", "not:program /bin/sh)")
 	w.shown(again, "sha256:bb", "not:Approved by")
 	if err := w.click("U0BEN", again, "approve"); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestStaleCardNamesAChangedTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.card(thread, 2)
-	w.shown(card, "Stale", "the tool's definition (version) changed after it was shown", "Asked again below",
+	w.shown(card, "Stale", "the tool's definition (version) changed after it was shown", "Asked again",
 		"not:depends on")
 }
 

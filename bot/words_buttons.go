@@ -34,9 +34,11 @@ const (
 	wordsKeepRunning = "Keep running" // beside Cancel run, where "Cancel" would say the opposite of what it does
 )
 
-func wordsApproveAll(n int) string { return fmt.Sprintf("Approve all %d", n) }
-
-func wordsRejectAll(n int) string { return fmt.Sprintf("Reject all %d", n) }
+// These name no number: a card is not changed when another call is decided. The window says which calls it answers.
+const (
+	wordsApproveAll = "Approve all waiting"
+	wordsRejectAll  = "Reject all waiting"
+)
 
 // Dialogs that a button asks back with: a question, and what it is to know before answering.
 

@@ -126,7 +126,7 @@ func wordsAskBackMeans(requester approvals.UserID) phrase {
 }
 
 func wordsAskBackSent(requester approvals.UserID) phrase {
-	return phrase{"Asked. I mention you in the thread when ", requester, " has answered me there."}
+	return phrase{"Asked. I tell you when ", requester, " has answered."}
 }
 
 // Answering several calls together.

@@ -62,14 +62,16 @@ const (
 
 // What the verdict that settled the request adds.
 const (
-	wordsAlwaysInRun   = ", always, until this run ends"
-	wordsAlwaysByGrant = ", and later calls by a grant"
-	wordsToRunAgain    = ", to run again"
-	wordsAsHappened    = ", as having happened"
-	wordsAsGivenUp     = ", given up"
-	wordsWithResult    = ", result provided"
-	wordsInEmergency   = ", in an emergency, past the policy"
-	wordsWithValues    = ", values filled in"
+	wordsAlwaysInRun  = ", always, until this run ends"
+	wordsAlwaysBefore = ", always, until a later answer took its place"
+	wordsGrantFor     = ", giving a grant for later calls"
+	wordsGrantAgainst = ", giving a grant against later calls"
+	wordsToRunAgain   = ", to run again"
+	wordsAsHappened   = ", as having happened"
+	wordsAsGivenUp    = ", given up"
+	wordsWithResult   = ", result provided"
+	wordsInEmergency  = ", in an emergency, past the policy"
+	wordsWithValues   = ", values filled in"
 )
 
 // How a request ended, on its card.
@@ -87,15 +89,16 @@ const (
 
 func wordsSupersededBy(who phrase, at any) phrase {
 	p := append(phrase{strong(wordsStatus(approvals.RequestStale)), ": changed"}, who...)
-	return append(p, " ", at, " · ", strong(wordsNotRun), "; the card below asks about the new call")
+	return append(p, " ", at, " · ", strong(wordsNotRun), "; the new call has a card of its own")
 }
 
-const wordsAskedAgainBelow = ". Asked again below"
+const wordsAskedAgain = ". Asked again"
 
-// wordsByStandingAnswer says whose answer to another request settled this one too, and when.
-func wordsByStandingAnswer(who phrase, at any) phrase {
-	return append(append(phrase{wordsBy}, who...), "’s “always” of ", at, " (card above)")
-}
+// wordsTheirAlways follows a person whose answer to another request settled this one too.
+const wordsTheirAlways = "’s “always”"
+
+// wordsToAnotherCall follows that with its time.
+func wordsToAnotherCall(at any) phrase { return phrase{" of ", at, ", given to another call"} }
 
 func wordsTakenFrom(request approvals.RequestID) phrase {
 	return phrase{"By the answer for all calls of this tool, given to ", code(string(request)), "."}
@@ -169,8 +172,13 @@ func wordsRunCancelledFirst(by approvals.UserID) phrase {
 
 func wordsUnknownWhether() phrase { return phrase{" · ", strong(wordsUnknown), " whether it ran"} }
 
+// wordsTriedAgain follows what became of a call that people had tried again, because nothing was known of it.
+func wordsTriedAgain() phrase {
+	return phrase{wordsWhenTriedAgain + "; ", strong(wordsUnknown), " whether it ran before"}
+}
+
 const (
-	wordsSeeBelow   = "; see below"
+	wordsSeeThread  = "; the thread says more"
 	wordsTurnToCome = " · " + wordsWaitsForTurn
 )
 
@@ -189,6 +197,14 @@ func wordsCallRan(at any, numbers phrase) phrase {
 func wordsCallFailed(at any, numbers phrase) phrase {
 	return append(append(phrase{"The call ", strong(wordsFailed), ", ", at}, numbers...), "; the agent was told.")
 }
+
+// wordsCallTriedAgain follows what became of a call when it was tried again.
+func wordsCallTriedAgain() phrase {
+	return phrase{" That was another try: it is ", strong(wordsUnknown), " whether it ran before."}
+}
+
+// wordsWhenTriedAgain follows a word for what became of the call.
+const wordsWhenTriedAgain = " when tried again"
 
 func wordsCallNotRun() phrase { return phrase{"The call was ", strong(wordsNotRun), "."} }
 
@@ -227,8 +243,10 @@ func wordsEarlierDidNotCount(who phrase, why string) phrase {
 
 const (
 	wordsForThisCallAlone = "For this call alone: "
-	wordsNotAllAlways     = " answered always, and not everybody did. Later calls ask again."
-	wordsNotSameAlways    = " answered always, on different conditions. Later calls ask again."
+	wordsNotAllAlways     = " answered always, and not everybody did."
+	wordsTooFewAlways     = " answered always, and too few did for that."
+	wordsForOthersAlways  = " answered always, and nobody gives a grant for somebody else."
+	wordsNotSameAlways    = " answered always, on different conditions."
 	wordsHadApproved      = "Had approved: "
 	wordsHadRejected      = "Had rejected: "
 )
@@ -267,5 +285,6 @@ func wordsPlaceTaken(by approvals.RequestID) phrase {
 	return phrase{"Nothing was recorded: ", code(string(by)), " has taken the place of this request. "}
 }
 
-// wordsAsksNow begins the line of a card whose question was asked anew.
-const wordsAsksNow = "What is asked now: "
+// wordsAskedAnew begins the line of a card whose question was asked anew. It leads to that question, which may have
+// been answered since.
+const wordsAskedAnew = "Asked anew: "
