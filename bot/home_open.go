@@ -231,16 +231,30 @@ func (b *Bot) keepHomes(ctx context.Context) {
 				break
 			}
 			wait := time.Duration(0)
-			b.work.guard(func() {
-				if stale || b.concerns(ctx, by, candidates) {
-					wait = b.refreshHome(ctx, by)
-				}
-			})
+			b.work.guard(func() { wait = b.attendHome(ctx, by, stale, candidates) })
 			if wait > 0 && !sleep(ctx, wait) {
 				return
 			}
 		}
 	}
+}
+
+// attendHome brings a tab up to date where something that it shows, or should, has changed, and returns how long to
+// leave Slack alone.
+func (b *Bot) attendHome(
+	ctx context.Context, by approvals.UserID, stale bool, candidates []*approvals.Request,
+) time.Duration {
+	if stale {
+		return b.refreshHome(ctx, by)
+	}
+	switch yes, unsure := b.concerns(ctx, by, candidates); {
+	case yes:
+		return b.refreshHome(ctx, by)
+	case unsure: // in a while the tab itself says what cannot be found out
+		b.homes.again(by)
+		return 10 * b.homes.pause
+	}
+	return 0
 }
 
 // refreshHome brings a tab up to date that nobody waits for, and returns how long to leave Slack alone.
@@ -261,14 +275,17 @@ func (b *Bot) refreshHome(ctx context.Context, by approvals.UserID) time.Duratio
 	return b.homes.pause
 }
 
-// concerns reports whether one of the pending requests is for the person to decide.
-func (b *Bot) concerns(ctx context.Context, by approvals.UserID, candidates []*approvals.Request) bool {
+// concerns reports whether one of the pending requests is for the person to decide, and otherwise whether that cannot
+// be found out now of one of them.
+func (b *Bot) concerns(ctx context.Context, by approvals.UserID, candidates []*approvals.Request) (yes, unsure bool) {
 	for _, r := range candidates {
-		if b.service.MayDecide(ctx, r, by) == nil {
-			return true
+		err := b.service.MayDecide(ctx, r, by)
+		if err == nil {
+			return true, false
 		}
+		unsure = unsure || errors.Is(err, approvals.ErrUnavailable)
 	}
-	return false
+	return false, unsure
 }
 
 // publishHome shows a person their Home tab as things stand. What is read later is published later: those who publish

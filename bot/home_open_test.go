@@ -45,3 +45,16 @@ func TestHomeThatSlackDidNotTakeIsTriedAgain(t *testing.T) {
 	s.bot.homes.changed(all[0])
 	s.homeSays("U0BEN", "not:"+string(all[0].ID), string(all[1].ID))
 }
+
+// TestHomeShowsWhatCouldNotBeJudgedAtFirst: something new waits, and Slack does not say who Ben is at that moment. His
+// tab shows it once Slack does.
+func TestHomeShowsWhatCouldNotBeJudgedAtFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{tune: func(b *Bot) { b.homes.pause, b.homes.every = time.Millisecond, time.Hour }})
+	s.atHome("U0BEN")
+	all := listed(s, 1)
+	s.bot.client.people.forget("U0BEN")
+	s.slack.Fail(slackdev.Fault{Method: methodUserInfo, Status: http.StatusInternalServerError})
+	s.bot.homes.changed(all[0])
+	s.homeSays("U0BEN", string(all[0].ID))
+}
