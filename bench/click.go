@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -171,7 +172,7 @@ func (w *wire) send(p press) (again bool, err error) {
 // no run goes on and competes for the processor. Cards are brought up to date behind the clicks; how far behind, and
 // what it costs, is said as well.
 func benchClick(ctx context.Context, o options) error {
-	pending, clicks := o.scale(10000, 1000), o.scale(4000, 200)
+	pending, clicks := o.scale(12000, 1000), o.scale(4000, 200)
 	p, err := startProgram(ctx, o, filepath.Join(o.dir, "click"), pending)
 	if err != nil {
 		return err
@@ -207,37 +208,97 @@ func benchClick(ctx context.Context, o options) error {
 	}
 	fmt.Println()
 	if o.peers != "" {
-		f, err := peerClicks(ctx, o, p.requests, clicks, 64)
+		turns, err := clicksInTurns(ctx, o, p, one, func() (time.Duration, error) {
+			return p.cardsUpToDate(ctx, int(next.Load()))
+		})
 		if err != nil {
 			return err
 		}
-		rows = append([][]Figures{rows[1], {f}}, rows[0])
+		rows = append(turns, rows...)
 	}
 	printFigures("clicks", rows...)
 	return nil
 }
 
-// peerClicks sends the same clicks to Bolt, which acknowledges and does nothing else.
-func peerClicks(ctx context.Context, o options, requests []*approvals.Request, total, width int) (Figures, error) {
-	p, err := startBolt(ctx, o)
+// clicksInTurns sends clicks to the program and to Bolt, which acknowledges and does nothing else, some hundred at a
+// time: what else the machine does hits both alike. The cards are brought up to date in between, at nobody's expense.
+func clicksInTurns(
+	ctx context.Context, o options, p *process, one func(context.Context, int) error,
+	upToDate func() (time.Duration, error),
+) ([][]Figures, error) {
+	const width = 64
+	bolt, err := startBolt(ctx, o)
 	if err != nil {
-		return Figures{}, err
+		return nil, err
 	}
-	defer p.stop()
-	c := newClicker(p.url+"/slack/events", width)
-	presses, err := c.prepare(requests)
+	defer bolt.stop()
+	c := newClicker(bolt.url+"/slack/events", width)
+	presses, err := c.prepare(p.requests[:width])
 	if err != nil {
-		return Figures{}, err
+		return nil, err
 	}
 	var next atomic.Int64
-	before := p.cpu()
-	name := fmt.Sprintf("@slack/bolt, %d at once, ack only", width)
-	f, err := measure(ctx, name, total, width, func(ctx context.Context, _ int) error {
-		return c.send(ctx, presses[int(next.Add(1)-1)%len(presses)])
-	})
-	f.PerCPUSecond = float64(total) / (p.cpu() - before).Seconds()
-	f.RSS = p.rss()
-	return f, err
+	sides := []*side{
+		{name: "countersign, commit before ack, in turns", process: p, one: one},
+		{name: "@slack/bolt, ack only, in turns", process: bolt, one: func(ctx context.Context, _ int) error {
+			return c.send(ctx, presses[int(next.Add(1)-1)%len(presses)])
+		}},
+	}
+	each, turns := o.scale(600, 40), o.scale(8, 3)
+	var ratios []float64
+	for turn := range turns + 2 { // two to warm up
+		if turn == 2 {
+			sides[0].forget()
+			sides[1].forget()
+		}
+		for _, s := range sides {
+			if err := s.turn(ctx, each, width); err != nil {
+				return nil, err
+			}
+			if _, err := upToDate(); err != nil {
+				return nil, err
+			}
+		}
+		if turn >= 2 {
+			ratios = append(ratios, float64(sides[1].last)/max(float64(sides[0].last), 1))
+		}
+	}
+	slices.Sort(ratios)
+	fmt.Printf("%d turns of %d clicks each: per second of processor time %.2f × as many as Bolt acknowledges, single turns "+
+		"%.2f to %.2f\n\n", turns, each, float64(sides[1].used)/float64(sides[0].used), ratios[0], ratios[len(ratios)-1])
+	return [][]Figures{{sides[0].figures(width)}, {sides[1].figures(width)}}, nil
+}
+
+// side is one of two that take turns.
+type side struct {
+	name       string
+	process    *process
+	one        func(context.Context, int) error
+	took       []time.Duration
+	wall, used time.Duration
+	last       time.Duration // processor time of the last turn
+}
+
+func (s *side) turn(ctx context.Context, clicks, width int) error {
+	cpu, began := s.process.cpu(), time.Now()
+	took, err := pool(ctx, clicks, width, s.one)
+	s.last = s.process.cpu() - cpu
+	s.wall, s.used = s.wall+time.Since(began), s.used+s.last
+	s.took = append(s.took, took...)
+	return err
+}
+
+// forget begins anew, after the warm-up.
+func (s *side) forget() { s.took, s.wall, s.used = nil, 0, 0 }
+
+func (s *side) figures(width int) Figures {
+	slices.Sort(s.took)
+	n := float64(len(s.took))
+	return Figures{
+		Name: s.name, Total: len(s.took), Width: width, PerSecond: n / s.wall.Seconds(),
+		PerCPUSecond: n / s.used.Seconds(), P50: ms(quantile(s.took, 0.5)), P99: ms(quantile(s.took, 0.99)),
+		RSS: s.process.rss(),
+	}
 }
 
 // benchMemory measures what an idle program takes, and what a pending request adds.
