@@ -159,10 +159,6 @@ type RequestHead struct {
 	// OutcomeStatus says in numbers how the call ended, as its tool has told; nothing in earlier records.
 	OutcomeStatus toolstatus.Status `json:"outcome_status,omitzero"`
 
-	// TriedAgain says that the call was begun once more after nobody could tell whether it had happened, as people had
-	// decided in answer to that question: what became of it since is of that try.
-	TriedAgain bool `json:"tried_again,omitempty"`
-
 	// Overruled is the request with the next answer for all later calls of the tool in the run, where this one was
 	// settled by such an answer: that one holds in its place, whatever the clock said when they were given.
 	Overruled RequestID `json:"overruled,omitempty"`
@@ -170,6 +166,10 @@ type RequestHead struct {
 	// AskedAgain is the request that asks about the call once more, since this one became stale; empty: none does yet,
 	// or the record is of an earlier version.
 	AskedAgain RequestID `json:"asked_again,omitempty"`
+
+	// TriedAgain says that the call was begun once more after nobody could tell whether it had happened, as people had
+	// decided in answer to that question: what became of it since is of that try.
+	TriedAgain bool `json:"tried_again,omitempty"`
 
 	// Covers are the other waiting requests that a standing answer to this one would settle too, as far as their own
 	// policy lets it. It is filled in for pending requests that are shown to people, and not stored.
