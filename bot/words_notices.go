@@ -52,7 +52,7 @@ func wordsTimeLeft(until time.Time, left string) phrase {
 func wordsItIs(id approvals.RequestID) phrase { return phrase{"It is ", code(string(id)), "."} }
 
 // wordsItsCard begins the line that names the request.
-const wordsItsCard = "Its card is above: "
+const wordsItsCard = "Its card: "
 
 func wordsAskedIn(by approvals.UserID, where phrase) phrase {
 	return append(phrase{"Asked by ", by, " in "}, where...)
