@@ -264,8 +264,9 @@ func clicksInTurns(
 		}
 	}
 	slices.Sort(ratios)
-	fmt.Printf("%d turns of %d clicks each: per second of processor time %.2f × as many as Bolt acknowledges, single turns "+
-		"%.2f to %.2f\n\n", turns, each, float64(sides[1].used)/float64(sides[0].used), ratios[0], ratios[len(ratios)-1])
+	fmt.Printf("%d turns of %d clicks each: %.2f × as many per second of processor time as Bolt acknowledges, "+
+		"%.2f to %.2f in single turns\n\n",
+		turns, each, float64(sides[1].used)/float64(sides[0].used), ratios[0], ratios[len(ratios)-1])
 	return [][]Figures{{sides[0].figures(width)}, {sides[1].figures(width)}}, nil
 }
 
