@@ -85,7 +85,7 @@ func (d *scheduler) work(ctx context.Context, j claimedJob) {
 	acks.drop(j.key)
 	log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
 	uerr := d.store.update(ctx, func(t *tx) error { return t.retryJob([]byte(j.key), j.Generation, err) })
-	if uerr == nil {
+	if uerr == nil || ctx.Err() != nil { // a stop: the file says of the job what it said before
 		return
 	}
 	log.Error("failure of a job not recorded", "kind", j.Kind, "id", j.ID, "error", uerr)

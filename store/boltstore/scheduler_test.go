@@ -1,9 +1,12 @@
 package boltstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -450,5 +453,51 @@ func TestDeletedJob(t *testing.T) {
 				t.Errorf("%v: %d jobs are left", outcome, n)
 			}
 		})
+	}
+}
+
+// TestStopWhileAFailureIsRecorded ends Dispatch while the failure of a job waits for the writer. That is no error: the
+// job stands in the file as it was, and whoever stops the bot need not look for anything.
+func TestStopWhileAFailureIsRecorded(t *testing.T) {
+	var log bytes.Buffer
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(path, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		enqueue(t, s, "a", time.Time{})
+		begun, fail, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		stop := dispatch(t, s, func(context.Context, approvals.Job) error {
+			close(begun)
+			<-fail
+			return errors.New("not now")
+		})
+		<-begun
+		writing := make(chan error, 1)
+		go func() {
+			writing <- s.Update(t.Context(), func(approvals.Tx) error {
+				<-hold
+				return nil
+			})
+		}()
+		synctest.Wait()
+		close(fail)
+		synctest.Wait() // the failure waits for the writer
+		go func() {
+			time.Sleep(time.Second) // of the bubble's time, in which nothing else is left to do
+			close(hold)
+		}()
+		stop()
+		if err := <-writing; err != nil {
+			t.Error(err)
+		}
+		if n := countJobs(t, s); n != 1 {
+			t.Errorf("%d jobs are left", n)
+		}
+	})
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log of a stop:\n%s", log.String())
 	}
 }
