@@ -38,8 +38,8 @@ func (c click) fromMenu() bool { return c.press.ActionID == string(actMore) }
 
 // decodeInteraction reads clicks, forms and shortcuts. Anything else is nothing to do.
 func (b *Bot) decodeInteraction(payload json.RawMessage) (delivery, error) {
-	var i interaction
-	if err := decode(without(payload, unread), &i); err != nil {
+	i, err := readInteraction(payload)
+	if err != nil {
 		return delivery{}, err
 	}
 	i.arrived = time.Now()
@@ -283,7 +283,7 @@ func (res result) words(d approvals.Decision) phrase {
 // refresh brings a card up to date whose reader pressed a button that it should not show any more.
 func (b *Bot) refresh(ctx context.Context, c click, res result) {
 	r := res.request
-	if r == nil || c.View != nil || c.Container.Ephemeral || !messageTS.MatchString(c.Container.Message) {
+	if r == nil || c.View != nil || c.Container.Ephemeral || !isMessageTS(c.Container.Message) {
 		return
 	}
 	if !errors.Is(res.err, approvals.ErrStale) && r.Status == approvals.RequestPending && !policyChanged(r) {
@@ -321,7 +321,7 @@ func misplaced(c click, r *approvals.Request) phrase {
 // retire takes the buttons away from a second card of the same request, which an interrupted post can leave behind. One
 // of which the place is not recorded yet may be the first.
 func (b *Bot) retire(ctx context.Context, c click, r *approvals.Request) {
-	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !messageTS.MatchString(c.Container.Message) {
+	if len(r.Cards) == 0 || c.channel() != r.Place.Channel || !isMessageTS(c.Container.Message) {
 		return
 	}
 	words := append(phrase{wordsRetired}, b.leadingTo(ctx, r)...)

@@ -39,7 +39,7 @@ type assistantThread struct {
 // chatOpened proposes messages in a new chat of the panel.
 func (b *Bot) chatOpened(id identity, e event) (answer, error) {
 	t := e.Assistant
-	if !channelID.MatchString(t.Channel) || !messageTS.MatchString(t.Thread) {
+	if !isChannelID(t.Channel) || !isMessageTS(t.Thread) {
 		b.log.Warn("an opened chat was dropped", "reason", errUnreadable)
 		return answer{}, nil
 	}
@@ -123,7 +123,7 @@ func (b *Bot) inPanel(ctx context.Context, id identity, method string, form url.
 // https://docs.slack.dev/reference/events/agent_session_stopped. What ran and what did not is said by the notice that
 // every cancelled run ends with.
 func (b *Bot) sessionStopped(ctx context.Context, id identity, e event) (answer, error) {
-	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.ThreadTS) || !isUserID(e.User) {
+	if !isChannelID(e.Channel) || !isMessageTS(e.ThreadTS) || !isUserID(e.User) {
 		b.log.Warn("a stop was dropped", "reason", errUnreadable)
 		return answer{}, nil
 	}

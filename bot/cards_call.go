@@ -76,27 +76,27 @@ type member struct {
 // membersOf takes an object apart, in its order. It is asked several times for each card: a json.Decoder makes an error
 // value for each member that it passes.
 func membersOf(object json.RawMessage) (all []member, ok bool) {
-	p := pruner{raw: object}
-	if p.space(); !json.Valid(object) || !p.is('{') {
+	w := walker{raw: object}
+	if w.space(); !json.Valid(object) || !w.is('{') {
 		return nil, false
 	}
-	p.pass('{')
-	for p.space(); !p.is('}'); p.space() {
-		name, ok := p.name()
+	w.pass('{')
+	for w.space(); !w.is('}'); w.space() {
+		name, ok := w.name()
 		if !ok {
 			return nil, false
 		}
-		p.space()
-		p.pass(':')
-		p.space()
-		begin := p.at
-		p.value()
-		if p.lost {
+		w.space()
+		w.pass(':')
+		w.space()
+		begin := w.at
+		w.value()
+		if w.lost {
 			return nil, false
 		}
-		all = append(all, member{name, object[begin:p.at:p.at]})
-		if p.space(); p.is(',') {
-			p.at++
+		all = append(all, member{name, object[begin:w.at:w.at]})
+		if w.space(); w.is(',') {
+			w.at++
 		}
 	}
 	return all, true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,8 +17,6 @@ const (
 	grantsRead  = 50  // in one call
 	grantsMost  = 500 // that are looked at for one command
 )
-
-var grantID = regexp.MustCompile(`^grant_[0-9a-z]{26}$`)
 
 // respondGrants answers "grants" with the grants that the person may see, those in force first.
 func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID, rest []string) {
@@ -145,7 +142,7 @@ func (b *Bot) respondRevoke(ctx context.Context, c command, by approvals.UserID,
 		return
 	}
 	id := bareID(rest[0])
-	if !grantID.MatchString(id) {
+	if !isGrantID(id) {
 		b.respond(ctx, c, wordsNoGrantID(label(rest[0], 60)), nil)
 		return
 	}

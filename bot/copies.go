@@ -248,7 +248,7 @@ func (c click) onUnrecordedCopy(r *approvals.Request) bool {
 // channelShared has everything that waits in a channel shown anew, now that people of another organisation read it. See
 // https://docs.slack.dev/reference/events/channel_shared.
 func (b *Bot) channelShared(ctx context.Context, id identity, channel string) (answer, error) {
-	if !channelID.MatchString(channel) {
+	if !isChannelID(channel) {
 		return answer{}, nil
 	}
 	b.client.channels.forget(channel)

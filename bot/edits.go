@@ -34,7 +34,7 @@ func heeded(p eventPayload, got approvals.Receipt) bool {
 func (b *Bot) directEdit(p eventPayload) (answer, error) {
 	was, is := p.Event.Before, p.Event.After
 	if was == nil || is == nil || is.Edited == nil || is.Text == was.Text || is.BotID != "" || !isUserID(is.User) ||
-		!channelID.MatchString(p.Event.Channel) || b.edits.has(p.EventID) {
+		!isChannelID(p.Event.Channel) || b.edits.has(p.EventID) {
 		return answer{}, nil
 	}
 	b.edits.add(p.EventID)

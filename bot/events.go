@@ -80,8 +80,8 @@ func (b *Bot) message(ctx context.Context, id identity, p eventPayload) (answer,
 		}
 		return b.overheard(id, e), nil
 	}
-	if !channelID.MatchString(e.Channel) || !messageTS.MatchString(e.TS) ||
-		e.ThreadTS != "" && !messageTS.MatchString(e.ThreadTS) {
+	if !isChannelID(e.Channel) || !isMessageTS(e.TS) ||
+		e.ThreadTS != "" && !isMessageTS(e.ThreadTS) {
 		b.log.Warn("a message was dropped", "reason", errUnreadable)
 		return answer{}, nil
 	}

@@ -376,7 +376,7 @@ func (b *Bot) formRecorded(s submitted, d approvals.Decision, res result) answer
 	switch {
 	case s.note.Home, s.note.List != "":
 		return answer{then: func(ctx context.Context) { b.refreshBelow(ctx, s) }}
-	case !channelID.MatchString(s.note.Channel):
+	case !isChannelID(s.note.Channel):
 		return answer{}
 	}
 	return answer{then: func(ctx context.Context) {

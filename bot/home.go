@@ -56,7 +56,7 @@ func (b *Bot) sayAtHome(ctx context.Context, c click, p phrase) error {
 
 // pressRevoke ends a grant from the Home tab.
 func (b *Bot) pressRevoke(_ context.Context, c click) (answer, error) {
-	if !grantID.MatchString(c.press.Value) {
+	if !isGrantID(c.press.Value) {
 		return answer{}, nil
 	}
 	return answer{then: func(ctx context.Context) {

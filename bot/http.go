@@ -91,7 +91,9 @@ func (b *Bot) httpDelivery(w http.ResponseWriter, r *http.Request, body []byte) 
 		b.httpEvent(w, r, body)
 		return
 	}
-	payload, alone, err := onlyField(body, "payload")
+	decoded := takeBuffer(int64(len(body)))
+	defer decoded.giveBack()
+	payload, alone, err := onlyField(decoded.AvailableBuffer(), body, "payload")
 	if alone && err == nil {
 		b.await(w, r, kindInteractive, payload)
 		return

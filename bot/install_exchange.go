@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -41,12 +40,10 @@ type tenant struct {
 }
 
 var (
-	errRotates   = errors.New("the app rotates its tokens")
-	errNoBot     = errors.New("no bot token came from Slack")
-	errNoTenant  = errors.New("the answer of Slack names no workspace and no organisation")
-	errNoCode    = errors.New("no code came from Slack")
-	teamID       = regexp.MustCompile(`^T[A-Z0-9]{1,30}$`)
-	enterpriseID = regexp.MustCompile(`^E[A-Z0-9]{1,30}$`)
+	errRotates  = errors.New("the app rotates its tokens")
+	errNoBot    = errors.New("no bot token came from Slack")
+	errNoTenant = errors.New("the answer of Slack names no workspace and no organisation")
+	errNoCode   = errors.New("no code came from Slack")
 )
 
 // exchange asks Slack for what the code stands for. Its errors hold neither the code nor a token.
@@ -127,8 +124,8 @@ func (a *access) installation() (*approvals.Installation, error) {
 		return nil, errNoBot
 	case i.Team == "" && i.Enterprise == "",
 		i.Team == "" && !a.OrgWide,
-		i.Team != "" && !teamID.MatchString(i.Team),
-		i.Enterprise != "" && !enterpriseID.MatchString(i.Enterprise):
+		i.Team != "" && !isTeamID(i.Team),
+		i.Enterprise != "" && !isEnterpriseID(i.Enterprise):
 		return nil, errNoTenant
 	}
 	i.Workspace = approvals.InstalledIn(i.Enterprise, i.Team)

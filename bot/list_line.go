@@ -65,7 +65,7 @@ func where(p approvals.Place) phrase {
 	switch {
 	case p.Direct:
 		return phrase{wordsDirectMessage}
-	case channelID.MatchString(p.Channel):
+	case isChannelID(p.Channel):
 		return phrase{room(p.Channel)}
 	}
 	return phrase{wordsChannel(label(p.Channel, 40))}

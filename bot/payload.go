@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"time"
 
 	"countersign/approvals"
 )
@@ -61,90 +59,6 @@ type event struct {
 	Before *editedMessage `json:"previous_message"` // message_changed
 }
 
-// interaction is a click, a submitted form or a shortcut.
-type interaction struct {
-	Type    string `json:"type"`
-	AppID   string `json:"api_app_id"`
-	Trigger string `json:"trigger_id"`
-	Team    *struct {
-		ID           string `json:"id"`
-		EnterpriseID string `json:"enterprise_id"`
-	} `json:"team"`
-	Enterprise *struct {
-		ID string `json:"id"`
-	} `json:"enterprise"`
-	User struct {
-		ID string `json:"id"`
-	} `json:"user"`
-	Container struct {
-		Channel   string `json:"channel_id"`
-		Message   string `json:"message_ts"`
-		Thread    string `json:"thread_ts"`
-		Ephemeral bool   `json:"is_ephemeral"`
-	} `json:"container"`
-	Channel struct {
-		ID string `json:"id"`
-	} `json:"channel"`
-	Message struct {
-		ThreadTS string `json:"thread_ts"`
-		User     string `json:"user"`
-		BotID    string `json:"bot_id"`
-		Metadata struct {
-			EventType    string         `json:"event_type"`
-			EventPayload map[string]any `json:"event_payload"`
-		} `json:"metadata"`
-	} `json:"message"`
-	Actions     []pressed `json:"actions"`
-	View        *view     `json:"view"`
-	ResponseURL secretURL `json:"response_url"`
-	CallbackID  string    `json:"callback_id"` // shortcuts
-
-	arrived time.Time
-}
-
-// unread is what interaction does not read of the message or form that a button stands in.
-var unread = omit{"message": {"blocks": nil, "attachments": nil}, "view": {"blocks": nil}}
-
-// pressed is a button, or a line of a menu, that somebody pressed.
-type pressed struct {
-	ActionID string `json:"action_id"`
-	BlockID  string `json:"block_id"`
-	Value    string `json:"value"`
-	ActionTS string `json:"action_ts"`
-	// Selected is the line of an overflow menu.
-	Selected struct {
-		Value string `json:"value"`
-	} `json:"selected_option"`
-}
-
-// view is a modal or a home tab.
-type view struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Hash     string `json:"hash"`
-	Callback string `json:"callback_id"`
-	Private  string `json:"private_metadata"`
-	// Installed is the workspace whose app opened the view. The team of a form is that of whoever submits it.
-	Installed string `json:"app_installed_team_id"`
-	State     struct {
-		Values map[string]map[string]entered `json:"values"`
-	} `json:"state"`
-}
-
-// entered is what somebody put into one input of a form; which of the fields has it depends on the kind of input.
-type entered struct {
-	Value  string `json:"value"`
-	Option struct {
-		Value string `json:"value"`
-	} `json:"selected_option"`
-	Options []struct {
-		Value string `json:"value"`
-	} `json:"selected_options"`
-	Date     string `json:"selected_date"`
-	Time     string `json:"selected_time"`
-	DateTime int64  `json:"selected_date_time"`
-}
-
 // command is a slash command.
 type command struct {
 	AppID       string    `json:"api_app_id"`
@@ -177,10 +91,14 @@ var (
 
 // decode reads a payload. Its error never quotes it.
 func decode(raw json.RawMessage, into any) error {
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("%w of %d bytes", errUnreadable, len(raw))
+	if json.Unmarshal(raw, into) != nil {
+		return unreadable(raw)
 	}
 	return nil
+}
+
+func unreadable(raw json.RawMessage) error {
+	return fmt.Errorf("%w of %d bytes", errUnreadable, len(raw))
 }
 
 // origin is where a payload says it comes from.
@@ -249,13 +167,7 @@ func (c *Client) learnApp(appID string) {
 	}
 }
 
-var (
-	channelID = regexp.MustCompile(`^[CDG][A-Z0-9]{1,30}$`)
-	messageTS = regexp.MustCompile(`^[0-9]{1,12}\.[0-9]{1,9}$`)
-	requestID = regexp.MustCompile(`^req_[0-9a-z]{26}$`)
-)
-
 // parseRequestID accepts what may be the id of a request.
 func parseRequestID(s string) (approvals.RequestID, bool) {
-	return approvals.RequestID(s), requestID.MatchString(s)
+	return approvals.RequestID(s), isRequestID(s)
 }

@@ -47,7 +47,7 @@ func whereShown(r *approvals.RequestHead) (at approvals.Card, ok bool) {
 			return approvals.Card{Channel: card.Channel, Message: card.Message}, true
 		}
 	}
-	if channelID.MatchString(r.Place.Channel) && messageTS.MatchString(r.Place.Thread) {
+	if isChannelID(r.Place.Channel) && isMessageTS(r.Place.Thread) {
 		return approvals.Card{Channel: r.Place.Channel, Message: r.Place.Thread}, true
 	}
 	return approvals.Card{}, false

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func (p phrase) fallback() string {
 				b.WriteString(escape(label(v.Local(), 80)))
 			}
 		case group:
-			if groupID.MatchString(string(v)) {
+			if isGroupID(string(v)) {
 				b.WriteString("<!subteam^" + string(v) + ">")
 			} else {
 				b.WriteString(escape(label(string(v), 80)))
@@ -117,12 +116,6 @@ func fallbackTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // escape makes text harmless where Slack reads markup.
 func escape(s string) string { return slackutilsx.EscapeMessage(s) }
-
-var groupID = regexp.MustCompile(`^S[A-Z0-9]{1,30}$`)
-
-var userID = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
-
-func isUserID(s string) bool { return userID.MatchString(s) }
 
 // person mentions somebody. Those who did not come from Slack, for instance the command line's user, are named.
 func person(u approvals.UserID) slack.RichTextSectionElement {

@@ -38,7 +38,7 @@ func decides(text string) bool {
 // direct messages; of those in channels it does not ask to hear.
 func (b *Bot) overheard(id identity, e event) answer {
 	if e.Type != "message" || e.Subtype != "" || e.BotID != "" || e.User == id.botUser || !isUserID(e.User) ||
-		!channelID.MatchString(e.Channel) || !messageTS.MatchString(e.ThreadTS) || !decides(e.Text) {
+		!isChannelID(e.Channel) || !isMessageTS(e.ThreadTS) || !decides(e.Text) {
 		return answer{}
 	}
 	return answer{then: func(ctx context.Context) {

@@ -60,7 +60,7 @@ func readArrival(kind string, payload json.RawMessage) (a arrival, err error) {
 		a = arrival{kind: kind, from: c.origin(), hook: c.ResponseURL}
 	default:
 		var i interaction
-		err = decode(without(payload, unread), &i)
+		i, err = readInteraction(payload)
 		a = arrival{kind: label(i.Type, 40), from: i.origin(), hook: i.ResponseURL, form: i.Type == "view_submission"}
 	}
 	return a, err
