@@ -2,8 +2,6 @@ package bot
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"net/url"
 	"slices"
 	"sync"
@@ -101,54 +99,44 @@ func putEscaped(out []byte, s string) (n int) {
 }
 
 // onlyField appends to out the value of a form's field, where the form has that field alone; otherwise alone is false.
-// An error says that the value is not encoded as it should be. Clicks come so, and are long: eight bytes at a time are
-// copied and looked at.
+// An error says that the value is not encoded as it should be. Clicks come so, and are long.
 func onlyField(out, body []byte, name string) (value []byte, alone bool, err error) {
 	rest, ok := bytes.CutPrefix(body, []byte(name+"="))
 	if !ok || bytes.IndexByte(rest, '&') >= 0 || bytes.IndexByte(rest, ';') >= 0 {
 		return nil, false, nil
 	}
-	n := len(out) // up to here out is written
-	out = slices.Grow(out, len(rest)+8)[:n+len(rest)+8]
-	for i := 0; i < len(rest); i++ {
-		for i+8 <= len(rest) {
-			eight := binary.LittleEndian.Uint64(rest[i:])
-			binary.LittleEndian.PutUint64(out[n:], eight)
-			escaped := firstOf(eight, '%') | firstOf(eight, '+')
-			same := bits.TrailingZeros64(escaped) / 8 // 8: none is escaped
-			if i, n = i+same, n+same; same < 8 {
-				break
-			}
+	n := len(out) // what is written of out
+	out = slices.Grow(out, len(rest))[:n+len(rest)]
+	for len(rest) > 0 {
+		same := 0
+		for same < len(rest) && rest[same] != '%' {
+			out[n+same] = unescaped[rest[same]]
+			same++
 		}
-		if i == len(rest) {
-			break
-		}
-		c := rest[i]
-		if c == '%' {
-			if i+2 >= len(rest) {
+		n, rest = n+same, rest[same:]
+		for len(rest) > 0 && rest[0] == '%' {
+			if len(rest) < 3 {
 				return nil, true, errUnreadable
 			}
-			high, low := hexValue[rest[i+1]], hexValue[rest[i+2]]
+			high, low := hexValue[rest[1]], hexValue[rest[2]]
 			if high|low > 15 {
 				return nil, true, errUnreadable
 			}
-			c = high<<4 | low
-			i += 2
-		} else if c == '+' {
-			c = ' '
+			out[n] = high<<4 | low
+			n, rest = n+1, rest[3:]
 		}
-		out[n] = c
-		n++
 	}
 	return out[:n], true, nil
 }
 
-// firstOf returns a word whose lowest bit that is set, if any, is the highest one of the first of eight bytes that is c.
-func firstOf(eight uint64, c byte) uint64 {
-	const each = 0x0101010101010101
-	zero := eight ^ each*uint64(c)
-	return (zero - each) &^ zero & (each << 7)
-}
+// unescaped is what a character of a form stands for that is none of an escaped one.
+var unescaped = func() (of [256]byte) {
+	for c := range of {
+		of[c] = byte(c)
+	}
+	of['+'] = ' '
+	return of
+}()
 
 // hexValue is what a hexadecimal digit says; more than 15 for what is none.
 var hexValue = func() (of [256]byte) {
