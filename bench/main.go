@@ -48,7 +48,7 @@ var measurements = []struct {
 	{"replicas-postgres", "the same with one to four replicas, and a plot of it", benchReplicasPostgres},
 	{"service", "the whole service: submit, pause, decide, resume, answer", benchService},
 	{"service-postgres", "the same on PostgreSQL", benchServicePostgres},
-	{"click", "click to acknowledgement over signed HTTP, with 12,000 requests pending", benchClick},
+	{"click", "click to acknowledgement over signed HTTP, with 15,000 requests pending", benchClick},
 	{"click-postgres", "the same on PostgreSQL", onPostgres(benchClick)},
 	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits, with 10,000 requests pending",
 		benchDrain},

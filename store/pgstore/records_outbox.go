@@ -20,7 +20,7 @@ var (
 	putDead = upsert("dead_letters", 6, append(notificationKey[:6:6], "dead timestamptz", "record bytea")...)
 
 	removeNotification = remove("outbox", notificationKey...)
-	removeDead         = remove("dead_letters", notificationKey...)
+	removeDead         = removeFew("dead_letters", notificationKey...)
 )
 
 // readQueue reads the beginning of a queue.

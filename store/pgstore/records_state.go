@@ -102,8 +102,6 @@ var (
 func removeChunks(where string) *rowStatement {
 	return &rowStatement{table: "state_chunks", keys: 2,
 		one: "delete from state_chunks where " + ofRun + " and start " + where + " $3",
-		many: "delete from state_chunks r using " + rowsGiven([]string{"workspace", "run", "start bigint"}) +
-			" where r.workspace = u.workspace and r.run = u.run and r.start " + where + " u.start",
 	}
 }
 

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,72 +47,56 @@ func ended(j claimedJob, err error, told bool) endedJob {
 }
 
 // fence has a statement touch only what is still claimed as it was for the handler.
-const fence = "j.claim_owner = $1 and j.claim_number = k.number"
+const fence = "j.claim_owner = $4 and j.claim_number = $5"
 
 // fenced returns the statement, but without its fence in a control of the tests.
 func (c *claims) fenced(sql string) string {
 	if c.unfenced {
-		return strings.Replace(sql, fence, "$1::bytea is not null and k.number is not null", 1)
+		return strings.Replace(sql, fence, "$4::bytea is not null and $5::bigint is not null", 1)
 	}
 	return sql
 }
 
 // Each statement sees what was committed before it, so a job that is enqueued between two of them is not missed: the
-// second finds the due time that the first waited for.
+// second finds the due time that the first waited for. outcome is $6.
 const (
 	// Done: nothing was asked for since, or the job was deleted.
-	sqlAckJobs = `
-delete from jobs j
-using unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[]) as k (workspace, kind, id, number, outcome)
-where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and ` + fence + `
-  and (j.due is null or k.outcome = 0 and j.again is null)`
+	sqlAckJob = "delete from jobs j where " + ofJob + " and " + fence +
+		" and (j.due is null or $6::int = 0 and j.again is null)"
 
 	// Not done. What an earlier job's handler returns is nothing to one that was enqueued after its deletion.
-	sqlRepeatJobs = `
+	sqlRepeatJob = `
 update jobs j set
     due = case
-        when k.outcome = 0 or k.outcome = 1 and j.first > j.claim_generation then j.again
-        when k.outcome = 1 and k.firm then now() + k.after
-        when k.outcome = 1 then least(j.again, now() + k.after)
+        when $6::int = 0 or $6 = 1 and j.first > j.claim_generation then j.again
+        when $6 = 1 and $8::bool then now() + $7::interval
+        when $6 = 1 then least(j.again, now() + $7)
         else j.due end,
-    not_before = case when k.outcome = 1 and k.firm and j.first <= j.claim_generation then now() + k.after end,
-    paused = case when k.outcome = 1 and k.firm and j.first <= j.claim_generation then now() end,
+    not_before = case when $6 = 1 and $8 and j.first <= j.claim_generation then now() + $7 end,
+    paused = case when $6 = 1 and $8 and j.first <= j.claim_generation then now() end,
     attempts = case
-        when k.outcome = 0 then 0
-        when k.outcome = 1 and j.first <= j.claim_generation then j.attempts + 1
+        when $6 = 0 then 0
+        when $6 = 1 and j.first <= j.claim_generation then j.attempts + 1
         else j.attempts end,
     again = null, claim_owner = null, claim_number = null, claim_until = null, claim_generation = null
-from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::interval[], $8::bool[])
-    as k (workspace, kind, id, number, outcome, after, firm)
-where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and ` + fence + `
+where ` + ofJob + " and " + fence + `
 returning j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8`
 )
 
-// end writes down how handlers ended and returns the jobs that stay. reminders has others told of them, too.
+// end writes down how handlers ended and returns the jobs that stay. reminders has others told of them, too. Rows are
+// locked in the order in which every other transaction locks them; see joined.
 func (c *claims) end(ctx context.Context, jobs []endedJob, reminders bool) (stay []foundJob, err error) {
-	var (
-		k        jobColumns
-		numbers  []int64
-		outcomes []int32
-		afters   []time.Duration
-		firms    []bool
-	)
-	for i := range jobs {
-		k.addKey(jobs[i].key)
-		numbers = append(numbers, jobs[i].number)
-		outcomes = append(outcomes, int32(jobs[i].outcome))
-		afters = append(afters, jobs[i].after)
-		firms = append(firms, jobs[i].firm)
-	}
+	jobs = slices.SortedFunc(slices.Values(jobs), func(a, b endedJob) int { return a.key.compare(b.key) })
 	b := new(pgx.Batch)
-	b.Queue(c.fenced(sqlAckJobs), c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes)
-	repeat := b.Queue(c.fenced(sqlRepeatJobs), c.owner, k.workspaces, k.kinds, k.ids, numbers, outcomes, afters, firms)
-	repeat.Query(func(rows pgx.Rows) error {
-		stay, err = collectFound(rows)
-		return err
-	})
+	for _, j := range jobs {
+		b.Queue(c.fenced(sqlAckJob), j.key.args(c.owner, j.number, int32(j.outcome))...)
+		repeat := b.Queue(c.fenced(sqlRepeatJob), j.key.args(c.owner, j.number, int32(j.outcome), j.after, j.firm)...)
+		repeat.Query(func(rows pgx.Rows) error {
+			found, err := collectFound(rows)
+			stay = append(stay, found...)
+			return err
+		})
+	}
 	if reminders {
 		keys := make([]jobKey, len(jobs))
 		for i := range jobs {

@@ -40,81 +40,79 @@ type claims struct {
 // was ahead; whoever made it, and lives, prolongs it by less.
 const unclaimed = "(j.claim_until is null or j.claim_until <= now() or j.claim_until > now() + interval '5 minutes')"
 
-// Rows that another replica, or a transaction under way, has locked are left out: waiting for them in turn could end
+// Each job is written by a statement of its own, in one round trip for all of them. A join of the table with a list of
+// keys would write them at once, but its plan, which may have been made while hardly any jobs waited, compares each job
+// of the table with each of the list.
+const ofJob = "j.workspace = $1 and j.kind = $2 and j.id = $3"
+
+func (k jobKey) args(more ...any) []any { return append([]any{text(k.ws), text(k.kind), text(k.id)}, more...) }
+
+// A row that another replica, or a transaction under way, has locked is left out: waiting for several in turn could end
 // in a deadlock.
-const sqlClaimJobs = `
-with k as (
-    select j.workspace, j.kind, j.id, k.number
-    from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
-    join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-    where j.due <= now() and ` + unclaimed + `
-    for update of j skip locked
-)
-update jobs j set claim_owner = $1, claim_number = k.number, claim_until = now() + $2::interval,
+const sqlClaimJob = `
+update jobs j set claim_owner = $4, claim_number = $5, claim_until = now() + $6::interval,
     claim_generation = j.generation, again = null
-from k
-where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+where ` + ofJob + ` and (
+    select true from jobs j where ` + ofJob + ` and j.due <= now() and ` + unclaimed + ` for update skip locked
+)
 returning j.workspace, j.kind, j.id, j.grp, j.place::text, j.copy, j.due, j.generation, j.attempts, j.claim_number`
 
 // claim claims those of the jobs that are due and nobody's.
 func (c *claims) claim(ctx context.Context, keys []jobKey, first int64) ([]claimedJob, error) {
-	var k jobColumns
-	numbers := make([]int64, len(keys))
-	for i := range keys {
-		k.addKey(keys[i])
-		numbers[i] = first + int64(i)
+	var claimed []claimedJob
+	b := new(pgx.Batch)
+	for i, k := range keys {
+		b.Queue(sqlClaimJob, k.args(c.owner, first+int64(i), c.lease)...).Query(func(rows pgx.Rows) (err error) {
+			claimed, err = pgx.AppendRows(claimed, rows, claimedRow)
+			return err
+		})
 	}
-	rows, err := c.db.Query(ctx, sqlClaimJobs, c.owner, c.lease, k.workspaces, k.kinds, k.ids, numbers)
-	if err != nil {
+	if err := c.db.SendBatch(ctx, b).Close(); err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (claimedJob, error) {
-		var (
-			ws, kind, id, group, copyOf string
-			place                       *string
-			j                           claimedJob
-			generation                  int64
-		)
-		err := row.Scan(&ws, &kind, &id, &group, &place, &copyOf, &j.Due, &generation, &j.Attempts, &j.number)
-		if err != nil {
-			return j, err
-		}
-		j.Workspace, j.Kind, j.ID = approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)
-		j.Group, j.Copy = untext(group), approvals.Copy(untext(copyOf))
-		j.Generation, j.Due = uint64(generation), j.Due.UTC()
-		if place != nil {
-			if err := json.Unmarshal([]byte(*place), &j.Place); err != nil {
-				return j, fmt.Errorf("place of job %s %s: %w", j.Kind, j.ID, err)
-			}
-		}
-		j.key, j.slot = keyOf(&j.Job), j.Group
-		return j, nil
-	})
+	return claimed, nil
 }
 
-const sqlRenewClaims = `
-update jobs j set claim_until = now() + $2::interval
-from unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) as k (workspace, kind, id, number)
-where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-  and ` + fence + `
-returning j.claim_number`
+func claimedRow(row pgx.CollectableRow) (claimedJob, error) {
+	var (
+		ws, kind, id, group, copyOf string
+		place                       *string
+		j                           claimedJob
+		generation                  int64
+	)
+	err := row.Scan(&ws, &kind, &id, &group, &place, &copyOf, &j.Due, &generation, &j.Attempts, &j.number)
+	if err != nil {
+		return j, err
+	}
+	j.Workspace, j.Kind, j.ID = approvals.WorkspaceID(untext(ws)), approvals.JobKind(untext(kind)), untext(id)
+	j.Group, j.Copy = untext(group), approvals.Copy(untext(copyOf))
+	j.Generation, j.Due = uint64(generation), j.Due.UTC()
+	if place != nil {
+		if err := json.Unmarshal([]byte(*place), &j.Place); err != nil {
+			return j, fmt.Errorf("place of job %s %s: %w", j.Kind, j.ID, err)
+		}
+	}
+	j.key, j.slot = keyOf(&j.Job), j.Group
+	return j, nil
+}
+
+const sqlRenewClaim = "update jobs j set claim_until = now() + $6::interval where " + ofJob + " and " + fence +
+	" returning j.claim_number"
 
 // renew prolongs claims and returns the numbers of those that are still ours.
 func (c *claims) renew(ctx context.Context, jobs []claimedJob) ([]int64, error) {
-	k, numbers := columnsOf(jobs)
-	rows, err := c.db.Query(ctx, sqlRenewClaims, c.owner, c.lease, k.workspaces, k.kinds, k.ids, numbers)
-	if err != nil {
+	var ours []int64
+	b := new(pgx.Batch)
+	for _, j := range jobs {
+		b.Queue(sqlRenewClaim, j.key.args(c.owner, j.number, c.lease)...).Query(func(rows pgx.Rows) (err error) {
+			ours, err = pgx.AppendRows(ours, rows, pgx.RowTo[int64])
+			return err
+		})
+	}
+	if err := c.db.SendBatch(ctx, b).Close(); err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
-}
-
-func columnsOf(jobs []claimedJob) (k jobColumns, numbers []int64) {
-	for i := range jobs {
-		k.addKey(jobs[i].key)
-		numbers = append(numbers, jobs[i].number)
-	}
-	return k, numbers
+	return ours, nil
 }
 
 // Jobs of a group beyond the first are left to the next look, so that one full group does not crowd out the others.
@@ -140,8 +138,10 @@ func (c *claims) due(ctx context.Context, within time.Duration) ([]foundJob, err
 const sqlFindKeys = `
 select j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::float8
 from unnest($1::text[], $2::text[], $3::text[]) as k (workspace, kind, id)
-join jobs j on j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
-where j.due is not null and ` + unclaimed + `
+cross join lateral (
+    select * from jobs j where j.workspace = k.workspace and j.kind = k.kind and j.id = k.id
+      and j.due is not null and ` + unclaimed + ` offset 0
+) j
 order by j.due`
 
 // find returns those of the jobs that nobody works on.

@@ -75,9 +75,6 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 	params["application_name"] = "countersign jobs"
 	params["default_transaction_isolation"] = "read committed"
 	params["synchronous_commit"] = "off"
-	for _, name := range []string{"enable_seqscan", "enable_bitmapscan", "plan_cache_mode"} {
-		delete(params, name)
-	}
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
 		if err := checkServer(ctx, c, params, true); err != nil {
 			return err

@@ -74,24 +74,12 @@ func (c *jobColumns) add(j *approvals.Job) error {
 
 // A job that a handler is at work on stays as a row without a due time, so that nobody else begins with a new job of
 // the key before that handler has ended.
-var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true,
-	one: sqlDeleteJobs("", "j.workspace = $1 and j.kind = $2 and j.id = $3"),
-	many: sqlDeleteJobs(rowsGiven([]string{"workspace", "kind", "id"}),
-		"j.workspace = u.workspace and j.kind = u.kind and j.id = u.id"),
-}
-
-// sqlDeleteJobs deletes the jobs that the condition names with the rows of a table, if there is one.
-func sqlDeleteJobs(from, which string) string {
-	using := ""
-	if from != "" {
-		using, from = "using "+from, "from "+from
-	}
-	return `
+var deleteJobs = &rowStatement{table: "jobs", keys: 3, whole: true, one: `
 with gone as (
-    delete from jobs j ` + using + ` where ` + which + ` and ` + unclaimed + `
+    delete from jobs j where j.workspace = $1 and j.kind = $2 and j.id = $3 and ` + unclaimed + `
 )
 update jobs j set due = null, again = null, not_before = null, paused = null, attempts = 0
-` + from + ` where ` + which + ` and not ` + unclaimed
+where j.workspace = $1 and j.kind = $2 and j.id = $3 and not ` + unclaimed,
 }
 
 // While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.

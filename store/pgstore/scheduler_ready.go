@@ -1,7 +1,9 @@
 package pgstore
 
 import (
+	"cmp"
 	"container/heap"
+	"strings"
 	"time"
 
 	"countersign/approvals"
@@ -15,6 +17,12 @@ type jobKey struct {
 }
 
 func keyOf(j *approvals.Job) jobKey { return jobKey{j.Workspace, j.Kind, j.ID} }
+
+// compare orders keys as the table does.
+func (k jobKey) compare(o jobKey) int {
+	return cmp.Or(strings.Compare(text(k.ws), text(o.ws)), strings.Compare(text(k.kind), text(o.kind)),
+		strings.Compare(text(k.id), text(o.id)))
+}
 
 // maxHandlers bounds the handlers of one kind over all groups. It only protects memory.
 const maxHandlers = 4096

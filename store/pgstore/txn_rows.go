@@ -124,17 +124,28 @@ func change(table string, keys int, columns ...string) *rowStatement {
 	}
 }
 
-// remove returns a statement that removes the row with the key, if it is there.
+// remove returns a statement that removes the row with the key, if it is there; of several rows each is removed by
+// itself. A join with the rows that are sent would do it at once, but its plan, which may have been made while the table
+// was nearly empty, goes over all of the table for each of them; and queues are nearly empty until they are full.
 func remove(table string, keys ...string) *rowStatement {
-	var one, is []string
+	var is []string
 	for i, c := range keys {
-		one = append(one, fmt.Sprintf("%s = $%d", c, i+1))
-		is = append(is, fmt.Sprintf("r.%[1]s = u.%[1]s", c))
+		is = append(is, fmt.Sprintf("%s = $%d", c, i+1))
 	}
 	return &rowStatement{table: table, keys: len(keys), whole: true,
-		one:  "delete from " + table + " where " + strings.Join(one, " and "),
-		many: "delete from " + table + " r using " + rowsGiven(keys) + " where " + strings.Join(is, " and "),
+		one: "delete from " + table + " where " + strings.Join(is, " and "),
 	}
+}
+
+// removeFew is remove for a table that holds little: it removes several rows at once.
+func removeFew(table string, keys ...string) *rowStatement {
+	r := remove(table, keys...)
+	var is []string
+	for _, c := range keys {
+		is = append(is, fmt.Sprintf("r.%[1]s = u.%[1]s", c))
+	}
+	r.many = "delete from " + table + " r using " + rowsGiven(keys) + " where " + strings.Join(is, " and ")
+	return r
 }
 
 // rowsGiven is the table u of the rows that are sent.
@@ -173,6 +184,8 @@ func joined(all []statement) (list []statement, err error) {
 			if same, err = r.join(same); err != nil {
 				return nil, err
 			}
+			list = append(list, same...)
+		case r.many == "":
 			list = append(list, same...)
 		default:
 			list = append(list, manyRows(same))
