@@ -162,6 +162,10 @@ func (x *execution) takeRecorded(
 	return found, nil
 }
 
+// startFacts is how old the answer may be that somebody who asked for a run is still there when it starts. Runs that
+// start together share the question: Slack takes a hundred of them in a minute, and people who decide come first.
+const startFacts = 10 * time.Second
+
 // begin starts the run, or goes on with what people decided.
 func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if x.state != nil {
@@ -180,7 +184,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		return x.resume(ctx)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
-	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now())
+	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now().Add(-startFacts))
 	if err := g.isRegular(ctx, x.run.Requester); err != nil {
 		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
 	}

@@ -2,8 +2,12 @@ package approvals_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/approvals"
 )
@@ -57,4 +61,34 @@ func TestMessageOfSomebodyWhoLeft(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRunsThatStartTogetherShareTheQuestion: that somebody is still there is known from an answer of the last seconds,
+// so that many runs at once do not use up what Slack answers, which people need who decide.
+func TestRunsThatStartTogetherShareTheQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		step := b.step()
+		var runs []approvals.RunID
+		for i := range 5 {
+			runs = append(runs, b.submitAt(approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)}))
+		}
+		began := time.Now()
+		for _, id := range runs {
+			b.people.mu.Lock()
+			b.people.asksPeople = nil
+			b.people.mu.Unlock()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			b.people.mu.Lock()
+			asked := slices.DeleteFunc(slices.Clone(b.people.asksPeople), time.Time.IsZero)
+			b.people.mu.Unlock()
+			if len(asked) == 0 || asked[0].After(began) || time.Since(asked[0]) > 10*time.Second {
+				t.Errorf("%v after the first: wants an answer no older than %v", time.Since(began), time.Since(asked[0]))
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
 }

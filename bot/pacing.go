@@ -82,8 +82,13 @@ type lane struct {
 	next     time.Time            // the first turn that is nobody's
 	turns    map[string]time.Time // promised, by what waits for them
 	flying   int                  // calls under way
-	recent   []time.Time          // when the calls of the last minute began that went well
-	inFlight chan struct{}
+
+	// behind is when what waits behind all turns is to try again: one after the other, at the distance. Each of a
+	// thousand marks of how a run stands would otherwise try again as soon as one of them can be set.
+	behind     map[string]time.Time
+	lastBehind time.Time
+	recent     []time.Time // when the calls of the last minute began that went well
+	inFlight   chan struct{}
 }
 
 func newPacing() *pacing {
@@ -95,7 +100,7 @@ type paced struct {
 	method   string
 	channel  string
 	what     string // the same at each try
-	cosmetic bool   // waits until nobody else has a turn
+	cosmetic bool   // waits until nobody else has a turn; see lane.behind
 }
 
 // enter takes one of the places for calls of the method that are under way, and returns how to leave it.
@@ -238,7 +243,8 @@ func (p *pacing) lane(key string, d *distance) *lane {
 	if len(p.lanes) >= mostLanes {
 		p.forget()
 	}
-	l := &lane{distance: d, turns: map[string]time.Time{}, inFlight: make(chan struct{}, mostInFlight)}
+	l := &lane{distance: d, turns: map[string]time.Time{}, behind: map[string]time.Time{},
+		inFlight: make(chan struct{}, mostInFlight)}
 	p.lanes[key] = l
 	return l
 }
@@ -248,7 +254,7 @@ func (p *pacing) forget() {
 	now := time.Now()
 	for key, l := range p.lanes {
 		l.age(now)
-		if len(l.recent) == 0 && len(l.turns) == 0 && l.flying == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
+		if len(l.recent) == 0 && len(l.turns) == 0 && len(l.behind) == 0 && l.flying == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
 			(l.distance == &p.inChannels || l.distance.gap == 0) {
 			delete(p.lanes, key)
 		}
@@ -268,14 +274,25 @@ func (l *lane) left(c paced, now time.Time) time.Duration {
 		return 0
 	}
 	if c.cosmetic {
-		return turn.Sub(now) + l.distance.gap
+		return l.waitBehind(c, turn, now)
 	}
 	l.turns[c.what], l.next = turn, turn.Add(l.distance.gap)
 	return turn.Sub(now)
 }
 
+// waitBehind is how long the call has to wait, if nobody has a turn by then. turn is when the next is to be had.
+func (l *lane) waitBehind(c paced, turn, now time.Time) time.Duration {
+	at := l.behind[c.what]
+	if !at.After(now) {
+		at = latest(l.lastBehind, turn).Add(l.distance.gap)
+		l.behind[c.what], l.lastBehind = at, at
+	}
+	return at.Sub(now)
+}
+
 func (l *lane) take(c paced, now time.Time) {
 	l.flying++
+	delete(l.behind, c.what)
 	if _, promised := l.turns[c.what]; promised {
 		delete(l.turns, c.what)
 		return
@@ -296,9 +313,11 @@ func (l *lane) age(now time.Time) {
 	for len(l.recent) > 0 && now.Sub(l.recent[0]) > countedFor {
 		l.recent = l.recent[1:]
 	}
-	for what, turn := range l.turns {
-		if now.Sub(turn) > promisedFor {
-			delete(l.turns, what)
+	for _, waits := range []map[string]time.Time{l.turns, l.behind} {
+		for what, turn := range waits {
+			if now.Sub(turn) > promisedFor {
+				delete(waits, what)
+			}
 		}
 	}
 }

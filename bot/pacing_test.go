@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"countersign/approvals"
 )
 
 // rationed is Slack counting calls: so many within a window, by key.
@@ -329,6 +332,44 @@ func TestDecisionsGoBeforeReminders(t *testing.T) {
 		all.Wait()
 		if len(order) != 6 || order[5] != "reminder" {
 			t.Errorf("in the order %q", order)
+		}
+	})
+}
+
+// TestWhatCanWaitTriesSeldom: a thousand marks that wait try again one after the other, and not all of them whenever
+// one of them can be set. Each try costs a job, on PostgreSQL four statements.
+func TestWhatCanWaitTriesSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const marks, perMinute = 300, 50
+		p, slack := newPacing(), &rationed{calls: map[string][]time.Time{}}
+		var tries, refused atomic.Int64
+		var all sync.WaitGroup
+		began := time.Now()
+		for i := range marks {
+			all.Go(func() {
+				c := paced{method: "reactions.add", what: fmt.Sprint(i), cosmetic: true}
+				for {
+					tries.Add(1)
+					wait := p.wait(c)
+					if wait == 0 {
+						at := time.Now()
+						wait = slack.call(map[string]int{"all": perMinute}, map[string]time.Duration{"all": time.Minute})
+						if p.done(c, at, wait); wait == 0 {
+							return
+						}
+						refused.Add(1)
+					}
+					time.Sleep(min(wait, approvals.MaxPause))
+				}
+			})
+		}
+		all.Wait()
+		if n := tries.Load(); n > 4*marks {
+			t.Errorf("%d tries for %d marks, %d of them refused", n, marks, refused.Load())
+		}
+		if took, least := time.Since(began), (marks/perMinute-1)*time.Minute; took > least*3/2 {
+			t.Errorf("took %s, %s are enough", took, least)
 		}
 	})
 }

@@ -79,6 +79,7 @@ type scheduler struct {
 
 	number int64 // of the last claim
 	busy   map[int64]*handling
+	lapses time.Time  // no claim of these lapses before; zero: none does
 	ended  []endedJob // to be written down
 
 	find, write, prolong lane
@@ -224,11 +225,7 @@ func (d *scheduler) next(now time.Time) time.Time {
 		if !d.prolong.busy {
 			sooner(later(d.renew, d.prolong.not))
 		}
-		for _, h := range d.busy {
-			if !h.lost {
-				sooner(h.until)
-			}
-		}
+		sooner(d.lapses)
 	}
 	return at
 }
@@ -286,11 +283,27 @@ func (d *scheduler) remind(r reminded) {
 }
 
 // lapse ends the handlers whose claims could not be renewed in time: another replica may have begun with their jobs.
+// There may be thousands, and this is asked at whatever happens.
 func (d *scheduler) lapse(now time.Time) {
+	if d.lapses.IsZero() || now.Before(d.lapses) {
+		return
+	}
+	d.lapses = time.Time{}
 	for _, h := range d.busy {
-		if !h.lost && !now.Before(h.until) {
+		switch {
+		case h.lost:
+		case !now.Before(h.until):
 			d.lose(h)
+		default:
+			d.lapsesAt(h.until)
 		}
+	}
+}
+
+// lapsesAt notes that a claim lapses then unless it is renewed.
+func (d *scheduler) lapsesAt(t time.Time) {
+	if d.lapses.IsZero() || t.Before(d.lapses) {
+		d.lapses = t
 	}
 }
 

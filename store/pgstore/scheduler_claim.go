@@ -45,7 +45,9 @@ const unclaimed = "(j.claim_until is null or j.claim_until <= now() or j.claim_u
 // of the table with each of the list.
 const ofJob = "j.workspace = $1 and j.kind = $2 and j.id = $3"
 
-func (k jobKey) args(more ...any) []any { return append([]any{text(k.ws), text(k.kind), text(k.id)}, more...) }
+func (k jobKey) args(more ...any) []any {
+	return append([]any{text(k.ws), text(k.kind), text(k.id)}, more...)
+}
 
 // A row that another replica, or a transaction under way, has locked is left out: waiting for several in turn could end
 // in a deadlock.

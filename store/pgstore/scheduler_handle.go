@@ -38,7 +38,9 @@ func (d *scheduler) work(ctx context.Context, j claimedJob, begun time.Time) {
 	if len(d.busy) == 0 {
 		d.renew = begun.Add(d.set.claimLease() / 3)
 	}
-	d.busy[j.number] = &handling{claimedJob: j, cancel: cancel, until: begun.Add(d.set.claimLease())}
+	h := &handling{claimedJob: j, cancel: cancel, until: begun.Add(d.set.claimLease())}
+	d.busy[j.number] = h
+	d.lapsesAt(h.until)
 	go func() {
 		err := ctx.Err()
 		if err == nil {
