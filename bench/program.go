@@ -184,11 +184,16 @@ func benchConfig(listen string) slackdev.Config {
 		{ID: benchRequester.Local(), Name: "rita"}, {ID: benchApprover.Local(), Name: "ann"},
 		{ID: "UANOTHER", Name: "ben"},
 	}
+	members := []string{benchRequester.Local(), benchApprover.Local(), "UANOTHER"}
+	for i := range requesters {
+		u := requester(i).Local()
+		users, members = append(users, slackdev.User{ID: u, Name: strings.ToLower(u)}), append(members, u)
+	}
 	var channels []slackdev.Channel
 	for i := range 100 {
 		channels = append(channels, slackdev.Channel{
 			ID: channelID(i), Name: "ops-" + strconv.Itoa(i), BotMember: true,
-			Members: []string{benchRequester.Local(), benchApprover.Local(), "UANOTHER"},
+			Members: members,
 		})
 	}
 	base := "http://" + listen + "/slack/"

@@ -146,6 +146,14 @@ func rigOn(st approvals.Store, a *agent.Agent) (*serviceRig, error) {
 
 func (r *serviceRig) close() { r.store.Close() }
 
+// requesters is how many people have asked for what waits: one person may have fifty requests waiting, unless the agents
+// file says otherwise.
+const requesters = 200
+
+func requester(i int) approvals.UserID {
+	return approvals.NewUserID(benchWorkspace, fmt.Sprintf("%s%03d", benchRequester.Local(), i))
+}
+
 // seed puts n runs that wait for one request each, with what it demands, into the store, as a pause leaves them behind.
 func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requirement) ([]*approvals.Request, error) {
 	transfer := agent.Tool{Name: "transfer", Kind: agent.KindHTTP, Description: "Move money between two accounts."}
@@ -161,13 +169,13 @@ func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requireme
 				place := approvals.Place{Surface: "slack", Channel: channelID(i % 100), Thread: strconv.Itoa(i)}
 				run := &approvals.Run{
 					Workspace: benchWorkspace, ID: approvals.NewRunID(now), Place: place, Agent: "bench",
-					Requester: benchRequester, Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4,
+					Requester: requester(i % requesters), Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4,
 					Epoch: 1, Created: now, Updated: now, Turns: 1, StateItems: 2,
 				}
 				q := &approvals.Request{
 					RequestHead: approvals.RequestHead{
 						Workspace: benchWorkspace, ID: approvals.NewRequestID(now), Run: run.ID, Place: place,
-						Requester: benchRequester, Kind: agent.Confirm, Interruption: "bench#1#call_1",
+						Requester: run.Requester, Kind: agent.Confirm, Interruption: "bench#1#call_1",
 						Agent: "bench", Path: []string{"bench"},
 						Tool: approvals.ToolSnapshot{
 							Name: "transfer", Kind: agent.KindHTTP, Description: transfer.Description,
