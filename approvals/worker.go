@@ -79,6 +79,7 @@ type Worker struct {
 	claims     claims // leases that are held now
 	others     othersLeases
 	deliverers chan struct{} // one element for each delivery under way
+	beginning  beginning
 }
 
 // NewWorker returns a Worker, or an error that names the missing field.
@@ -105,6 +106,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		start: rand.Text(),
 
 		deliverers: make(chan struct{}, deliverAtOnce),
+		beginning:  newBeginning(),
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)
@@ -171,6 +173,11 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 	}()
 	switch job.Kind {
 	case JobRun:
+		leave, err := w.beginning.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		return w.execute(ctx, job)
 	case JobDeliver:
 		return w.deliver(ctx, job)

@@ -1,0 +1,60 @@
+package approvals_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// waitingModel answers when it is released.
+type waitingModel struct {
+	asked    atomic.Int64
+	released chan struct{}
+}
+
+func (m *waitingModel) Respond(ctx context.Context, _ *agent.ModelRequest) (*agent.ModelResponse, error) {
+	m.asked.Add(1)
+	select {
+	case <-m.released:
+		return nil, fmt.Errorf("no answer")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestRunsBeginAFewAtATime: of many runs at once only some are begun at the same time, so that people who decide do not
+// wait for the processor behind all of them; but none waits for what another one waits for.
+func TestRunsBeginAFewAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		m := &waitingModel{released: make(chan struct{})}
+		b.model(m)
+		step := b.step()
+		const many = 50
+		var ended sync.WaitGroup
+		for i := range many {
+			id := b.submitAt(approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)})
+			ended.Go(func() { _ = step(runJob(id)) })
+		}
+		synctest.Wait()
+		if n := m.asked.Load(); n == 0 || n > many/3 {
+			t.Errorf("%d of %d runs have begun at once", n, many)
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if n := m.asked.Load(); n != many {
+			t.Errorf("after a tenth of a second %d of %d runs have begun, where none has an answer of its model", n, many)
+		}
+		close(m.released)
+		ended.Wait()
+		b.stop()
+	})
+}
