@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -101,9 +102,10 @@ func claimedRow(row pgx.CollectableRow) (claimedJob, error) {
 const sqlRenewClaim = "update jobs j set claim_until = now() + $6::interval where " + ofJob + " and " + fence +
 	" returning j.claim_number"
 
-// renew prolongs claims and returns the numbers of those that are still ours.
+// renew prolongs claims and returns the numbers of those that are still ours. Rows are locked in order, as by end.
 func (c *claims) renew(ctx context.Context, jobs []claimedJob) ([]int64, error) {
 	var ours []int64
+	jobs = slices.SortedFunc(slices.Values(jobs), func(a, b claimedJob) int { return a.key.compare(b.key) })
 	b := new(pgx.Batch)
 	for _, j := range jobs {
 		b.Queue(sqlRenewClaim, j.key.args(c.owner, j.number, c.lease)...).Query(func(rows pgx.Rows) (err error) {
