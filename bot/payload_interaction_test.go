@@ -176,8 +176,8 @@ func oddNames(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if strings.ToLower(name) != name || strings.ToUpper(strings.ToLower(name)) != strings.ToUpper(name) ||
-				strings.ContainsFunc(name, func(r rune) bool { return r > '~' }) || oddNames(inner) {
+			if strings.ToLower(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r > '~' }) ||
+				oddNames(inner) {
 				return true
 			}
 		}
