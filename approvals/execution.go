@@ -184,8 +184,14 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		return x.resume(ctx)
 	}
 	// The message may have waited for days behind another run: whoever left since starts nothing.
-	g := newGatherer(x.directory, x.policy, x.run.conversation(), time.Now().Add(-startFacts))
-	if err := g.isRegular(ctx, x.run.Requester); err != nil {
+	var err error
+	for _, since := range []time.Time{time.Now().Add(-startFacts), time.Now()} { // nobody is turned away by old news
+		g := newGatherer(x.directory, x.policy, x.run.conversation(), since)
+		if err = g.isRegular(ctx, x.run.Requester); !errors.Is(err, ErrUnauthorized) {
+			break
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
 	}
 	earlier, err := x.memory(ctx)

@@ -72,7 +72,8 @@ func TestRunsThatStartTogetherShareTheQuestion(t *testing.T) {
 		step := b.step()
 		var runs []approvals.RunID
 		for i := range 5 {
-			runs = append(runs, b.submitAt(approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)}))
+			at := approvals.Place{Surface: "slack", Channel: "C1", Thread: fmt.Sprintf("%d.1", i)}
+			runs = append(runs, b.submitAt(at))
 		}
 		began := time.Now()
 		for _, id := range runs {
@@ -86,7 +87,8 @@ func TestRunsThatStartTogetherShareTheQuestion(t *testing.T) {
 			asked := slices.DeleteFunc(slices.Clone(b.people.asksPeople), time.Time.IsZero)
 			b.people.mu.Unlock()
 			if len(asked) == 0 || asked[0].After(began) || time.Since(asked[0]) > 10*time.Second {
-				t.Errorf("%v after the first: wants an answer no older than %v", time.Since(began), time.Since(asked[0]))
+				t.Errorf("%v after the first: wants an answer no older than %v", time.Since(began),
+					time.Since(asked[0]))
 			}
 			time.Sleep(2 * time.Second)
 		}

@@ -2,12 +2,13 @@ package approvals
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 )
 
 const (
-	// atTheBeginning is how many jobs of runs have just begun at once.
+	// atTheBeginning is how many jobs of runs have just begun at once, at least; more on many processors.
 	atTheBeginning = 16
 	// beginningLasts is for how long a job has just begun, unless it ends sooner.
 	beginningLasts = 20 * time.Millisecond
@@ -18,7 +19,7 @@ const (
 // Nobody holds a place for longer than beginningLasts, whatever a job waits for.
 type beginning chan struct{}
 
-func newBeginning() beginning { return make(beginning, atTheBeginning) }
+func newBeginning() beginning { return make(beginning, max(atTheBeginning, 8*runtime.GOMAXPROCS(0))) }
 
 // enter waits for a place and returns how to leave it.
 func (b beginning) enter(ctx context.Context) (leave func(), err error) {

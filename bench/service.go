@@ -146,8 +146,8 @@ func rigOn(st approvals.Store, a *agent.Agent) (*serviceRig, error) {
 
 func (r *serviceRig) close() { r.store.Close() }
 
-// requesters is how many people have asked for what waits: one person may have fifty requests waiting, unless the agents
-// file says otherwise.
+// requesters is how many people have asked for what waits: one person may have fifty requests waiting, unless the
+// agents file says otherwise.
 const requesters = 200
 
 func requester(i int) approvals.UserID {
@@ -169,8 +169,9 @@ func (r *serviceRig) seed(ctx context.Context, n int, demand approvals.Requireme
 				place := approvals.Place{Surface: "slack", Channel: channelID(i % 100), Thread: strconv.Itoa(i)}
 				run := &approvals.Run{
 					Workspace: benchWorkspace, ID: approvals.NewRunID(now), Place: place, Agent: "bench",
-					Requester: requester(i % requesters), Input: "pay invoice 1042", Status: approvals.RunWaiting, Version: 4,
-					Epoch: 1, Created: now, Updated: now, Turns: 1, StateItems: 2,
+					Requester: requester(i % requesters), Input: "pay invoice 1042", Status: approvals.RunWaiting,
+					Version: 4,
+					Epoch:   1, Created: now, Updated: now, Turns: 1, StateItems: 2,
 				}
 				q := &approvals.Request{
 					RequestHead: approvals.RequestHead{

@@ -16,7 +16,9 @@ import (
 func TestFormsAreWhatTheStandardLibraryReads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		anyBytes := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })
+		anyBytes := rapid.Custom(func(t *rapid.T) string {
+			return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
+		})
 		want := url.Values(rapid.MapOf(anyBytes, rapid.SliceOfN(anyBytes, 1, 3)).Draw(t, "form"))
 		encoded := encodeForm(want)
 		if got := len(encoded); got != len(want.Encode()) {

@@ -32,7 +32,8 @@ const (
 	promisedFor    = 2 * time.Minute  // after which a turn that nobody took is given up
 	crowdedChannel = 2                // so many other posts within crowdedFor make a channel the reason for a 429
 	crowdedFor     = 5 * time.Second
-	enough         = 5 // calls that say how far apart they may be; of fewer it is the pause that would be measured
+	lookAgain      = time.Minute // what stands in a long line sees whether that has become shorter
+	enough         = 5           // calls that say how far apart they may be; of fewer it is the pause that is measured
 )
 
 // distance is how far apart calls are to be; zero while nothing is slowed down.
@@ -83,7 +84,7 @@ type lane struct {
 	turns    map[string]time.Time // promised, by what waits for them
 	flying   int                  // calls under way
 
-	// behind is when what waits behind all turns is to try again: one after the other, at the distance. Each of a
+	// behind is when what stands in line behind all turns is to call: one after the other, at the distance. Each of a
 	// thousand marks of how a run stands would otherwise try again as soon as one of them can be set.
 	behind     map[string]time.Time
 	lastBehind time.Time
@@ -100,7 +101,8 @@ type paced struct {
 	method   string
 	channel  string
 	what     string // the same at each try
-	cosmetic bool   // waits until nobody else has a turn; see lane.behind
+	cosmetic bool   // waits until nobody else has a turn
+	apart    bool   // and nothing waits behind it, so that it may stand in a long line; see lane.behind
 }
 
 // enter takes one of the places for calls of the method that are under way, and returns how to leave it.
@@ -135,6 +137,7 @@ func (p *pacing) forgo(c paced) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.of(c) {
+		l.leaveLine(c)
 		turn, last := l.turns[c.what]
 		delete(l.turns, c.what)
 		for _, other := range l.turns {
@@ -254,7 +257,8 @@ func (p *pacing) forget() {
 	now := time.Now()
 	for key, l := range p.lanes {
 		l.age(now)
-		if len(l.recent) == 0 && len(l.turns) == 0 && len(l.behind) == 0 && l.flying == 0 && len(l.inFlight) == 0 && now.After(l.until) &&
+		idle := len(l.recent) == 0 && len(l.turns) == 0 && len(l.behind) == 0 && l.flying == 0 && len(l.inFlight) == 0
+		if idle && now.After(l.until) &&
 			(l.distance == &p.inChannels || l.distance.gap == 0) {
 			delete(p.lanes, key)
 		}
@@ -273,26 +277,42 @@ func (l *lane) left(c paced, now time.Time) time.Duration {
 	if !turn.After(now) {
 		return 0
 	}
-	if c.cosmetic {
-		return l.waitBehind(c, turn, now)
+	switch {
+	case c.apart:
+		return l.inLine(c, turn, now)
+	case c.cosmetic:
+		return turn.Sub(now) + l.distance.gap
 	}
 	l.turns[c.what], l.next = turn, turn.Add(l.distance.gap)
 	return turn.Sub(now)
 }
 
-// waitBehind is how long the call has to wait, if nobody has a turn by then. turn is when the next is to be had.
-func (l *lane) waitBehind(c paced, turn, now time.Time) time.Duration {
-	at := l.behind[c.what]
-	if !at.After(now) {
+// inLine is how long the call has to wait, if nobody has a turn by then. turn is when the next is to be had. Who comes
+// too late for the time it had is next; who comes before it keeps its place. Some in the line may never come.
+func (l *lane) inLine(c paced, turn, now time.Time) time.Duration {
+	at, had := l.behind[c.what]
+	switch {
+	case had && at.After(now):
+	case had:
+		at = turn
+	default:
 		at = latest(l.lastBehind, turn).Add(l.distance.gap)
-		l.behind[c.what], l.lastBehind = at, at
+		l.lastBehind = at
 	}
-	return at.Sub(now)
+	l.behind[c.what] = at
+	return min(at.Sub(now), lookAgain)
+}
+
+// leaveLine takes a call out of the line.
+func (l *lane) leaveLine(c paced) {
+	if delete(l.behind, c.what); len(l.behind) == 0 {
+		l.lastBehind = time.Time{}
+	}
 }
 
 func (l *lane) take(c paced, now time.Time) {
 	l.flying++
-	delete(l.behind, c.what)
+	l.leaveLine(c)
 	if _, promised := l.turns[c.what]; promised {
 		delete(l.turns, c.what)
 		return

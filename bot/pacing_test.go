@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
-
-	"countersign/approvals"
 )
 
 // rationed is Slack counting calls: so many within a window, by key.
@@ -348,28 +346,75 @@ func TestWhatCanWaitTriesSeldom(t *testing.T) {
 		began := time.Now()
 		for i := range marks {
 			all.Go(func() {
-				c := paced{method: "reactions.add", what: fmt.Sprint(i), cosmetic: true}
+				c := paced{method: "reactions.add", what: fmt.Sprint(i), cosmetic: true, apart: true}
 				for {
 					tries.Add(1)
 					wait := p.wait(c)
 					if wait == 0 {
 						at := time.Now()
-						wait = slack.call(map[string]int{"all": perMinute}, map[string]time.Duration{"all": time.Minute})
+						window := map[string]time.Duration{"all": time.Minute}
+						wait = slack.call(map[string]int{"all": perMinute}, window)
 						if p.done(c, at, wait); wait == 0 {
 							return
 						}
 						refused.Add(1)
 					}
-					time.Sleep(min(wait, approvals.MaxPause))
+					time.Sleep(wait + time.Duration(i%5)*100*time.Millisecond) // nobody comes at the very moment
 				}
 			})
 		}
 		all.Wait()
-		if n := tries.Load(); n > 4*marks {
+		if n := tries.Load(); n > 8*marks {
 			t.Errorf("%d tries for %d marks, %d of them refused", n, marks, refused.Load())
 		}
 		if took, least := time.Since(began), (marks/perMinute-1)*time.Minute; took > least*3/2 {
 			t.Errorf("took %s, %s are enough", took, least)
+		}
+	})
+}
+
+// TestReminderWaitsForNoOtherReminder: cards and answers may stand behind it in its queue, so it looks again as soon as
+// there may be a turn.
+func TestReminderWaitsForNoOtherReminder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing()
+		first := paced{method: methodUpdate, what: "first"}
+		p.wait(first)
+		p.done(first, time.Now(), time.Second)
+		var longest time.Duration
+		for i := range 100 {
+			c := paced{method: methodUpdate, what: fmt.Sprint("reminder ", i), cosmetic: true}
+			longest = max(longest, p.wait(c))
+		}
+		if longest > 3*time.Second {
+			t.Errorf("the last of a hundred reminders waits %s before it looks again", longest)
+		}
+	})
+}
+
+// TestLineOfThoseWhoNeverCome: a mark that has changed, or whose run has ended, does not come for its place. Whoever
+// does come soon sees that the line has become shorter.
+func TestLineOfThoseWhoNeverCome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacing()
+		mark := func(i int) paced {
+			return paced{method: methodUpdate, what: fmt.Sprint("mark ", i), cosmetic: true, apart: true}
+		}
+		p.wait(mark(0))
+		p.done(mark(0), time.Now(), time.Second)
+		for i := range 300 {
+			p.wait(mark(i + 1))
+		}
+		last := mark(301)
+		wait, began := p.wait(last), time.Now()
+		for wait > 0 {
+			time.Sleep(wait)
+			wait = p.wait(last)
+		}
+		if took := time.Since(began); took > 90*time.Second {
+			t.Errorf("a mark behind 300 that nobody comes for waits %s", took)
 		}
 	})
 }

@@ -93,9 +93,9 @@ type entered struct {
 	DateTime int64  `json:"selected_date_time"`
 }
 
-// readInteraction reads an interaction, as encoding/json would by the tags of the fields, but for names written in other
-// letters: those are other names. It takes a quarter of the time: most of what Slack sends with a click is the blocks
-// of the message, which are stepped over without a look at what they are.
+// readInteraction reads an interaction, as encoding/json would by the tags of the fields, but for names written in
+// other letters: those are other names. It takes a quarter of the time: most of what Slack sends with a click is the
+// blocks of the message, which are stepped over without a look at what they are.
 func readInteraction(raw json.RawMessage) (i interaction, err error) {
 	w := walker{raw: raw}
 	w.space()

@@ -166,7 +166,8 @@ func (b *Bot) stateError(n *approvals.Notification, err error) error {
 
 // react adds a reaction to a message or takes it away. What is so already is no error.
 func (b *Bot) react(ctx context.Context, method string, m *approvals.Marked, mark string) error {
-	turn := paced{method: method, channel: m.Channel, what: m.Channel + " " + m.Message + " " + mark, cosmetic: true}
+	turn := paced{method: method, channel: m.Channel, what: m.Channel + " " + m.Message + " " + mark,
+		cosmetic: true, apart: true}
 	return b.paced(turn, func() error {
 		form := url.Values{"channel": {m.Channel}, "timestamp": {m.Message}, "name": {mark}}
 		_, err := b.client.call(ctx, method, b.client.token, form, nil)

@@ -3,6 +3,7 @@ package bot
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -135,22 +136,41 @@ func (w *walker) value() {
 		w.nested()
 	default:
 		n := bytes.IndexAny(w.raw[min(w.at, len(w.raw)):], ",]} \t\r\n")
-		w.lost = w.lost || n <= 0
+		w.lost = w.lost || n <= 0 || !scalar(w.raw[w.at:w.at+n])
 		w.at += max(n, 0)
 	}
 }
 
+// scalar reports whether text may be a number, true, false or null.
+func scalar(text []byte) bool {
+	switch string(text) {
+	case "true", "false", "null":
+		return true
+	}
+	return !bytes.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) })
+}
+
+// deepest is how many objects and lists may be open within each other in what is stepped over.
+const deepest = 64
+
 // nested steps over an object or a list.
 func (w *walker) nested() {
+	var open [deepest]byte // what is to close them
 	for depth := 0; !w.lost && w.at < len(w.raw); {
-		switch w.raw[w.at] {
+		switch c := w.raw[w.at]; c {
 		case '"':
 			w.text()
 			continue
 		case '{', '[':
+			if depth == deepest {
+				w.lost = true
+				return
+			}
+			open[depth] = c + 2 // in ASCII
 			depth++
 		case '}', ']':
 			depth--
+			w.lost = open[depth] != c
 		}
 		if w.at++; depth == 0 {
 			return

@@ -125,8 +125,8 @@ func change(table string, keys int, columns ...string) *rowStatement {
 }
 
 // remove returns a statement that removes the row with the key, if it is there; of several rows each is removed by
-// itself. A join with the rows that are sent would do it at once, but its plan, which may have been made while the table
-// was nearly empty, goes over all of the table for each of them; and queues are nearly empty until they are full.
+// itself. A join with the rows that are sent would do it at once, but its plan, which may have been made while the
+// table was nearly empty, goes over all of the table for each of them; and queues are nearly empty until they are full.
 func remove(table string, keys ...string) *rowStatement {
 	var is []string
 	for i, c := range keys {
