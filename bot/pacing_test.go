@@ -364,10 +364,11 @@ func TestWhatCanWaitTriesSeldom(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := tries.Load(); n > 8*marks {
+		// Some 2,000 of them, in 7 minutes; where each tries again as soon as one can be set, 30,000.
+		if n := tries.Load(); n > 16*marks {
 			t.Errorf("%d tries for %d marks, %d of them refused", n, marks, refused.Load())
 		}
-		if took, least := time.Since(began), (marks/perMinute-1)*time.Minute; took > least*3/2 {
+		if took, least := time.Since(began), (marks/perMinute-1)*time.Minute; took > least*2 {
 			t.Errorf("took %s, %s are enough", took, least)
 		}
 	})
