@@ -18,10 +18,15 @@ const settleTimeout = 10 * time.Second
 
 // execute claims the run of the job and takes it as far as it gets: to its answer, to questions, or to an error.
 func (w *Worker) execute(ctx context.Context, job Job) error {
+	sure, err := w.awaitRight(ctx, job)
+	if err != nil {
+		return err
+	}
 	x, err := w.claim(ctx, job)
 	if x == nil || err != nil {
 		return err
 	}
+	x.sure = sure
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
 	ctx, end := x.traceWork(ctx)
@@ -162,10 +167,6 @@ func (x *execution) takeRecorded(
 	return found, nil
 }
 
-// startFacts is how old the answer may be that somebody who asked for a run is still there when it starts. Runs that
-// start together share the question: Slack takes a hundred of them in a minute, and people who decide come first.
-const startFacts = 10 * time.Second
-
 // begin starts the run, or goes on with what people decided.
 func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if x.state != nil {
@@ -183,16 +184,14 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		}
 		return x.resume(ctx)
 	}
-	// The message may have waited for days behind another run: whoever left since starts nothing.
-	var err error
-	for _, since := range []time.Time{time.Now().Add(-startFacts), time.Now()} { // nobody is turned away by old news
-		g := newGatherer(x.directory, x.policy, x.run.conversation(), since)
-		if err = g.isRegular(ctx, x.run.Requester); !errors.Is(err, ErrUnauthorized) {
-			break
+	if !x.sure {
+		if err := x.mayStart(ctx, x.run); err != nil {
+			err = fmt.Errorf("start for %s: %w", x.run.Requester, err)
+			if later := x.putOff(x.run, err); later != nil {
+				err = later
+			}
+			return nil, err
 		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("start for %s: %w", x.run.Requester, err)
 	}
 	earlier, err := x.memory(ctx)
 	if err != nil {

@@ -25,6 +25,7 @@ type execution struct {
 	config   AgentConfig
 	runner   *agent.Runner
 	options  agent.RunOptions
+	sure     bool            // that the run's requester may start it was found out just now
 	state    *agent.RunState // nil before the first turn of a run
 	requests []*Request      // as they were at the claim
 	applied  []*Request      // those whose end this execution has taken over

@@ -20,6 +20,10 @@ const (
 // Submit records a mention and queues its run. While a run of the place is under way the text waits for its end.
 // Errors: ErrInvalid, ErrUnauthorized for people who may not start runs, ErrUnavailable when that cannot be found out
 // (nothing is recorded then, so that the event may be delivered again), ErrLimit.
+//
+// A directory that is asked too much puts questions off, with a *RetryError. Under a context marked by WithoutHurry the
+// run is queued then, unless one of the place is under way: whether its requester may start it is found out before it
+// starts, and if they may not, it ends there.
 func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if err := s.check(in); err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
@@ -35,8 +39,12 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 func (a *admission) submit(ctx context.Context) (Receipt, error) {
 	in := &a.in
 	refusal := a.service.mayStart(ctx, *in)
+	var open error // why it is not known yet whether they may
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
-		return Receipt{}, refusal
+		if _, putOff := errors.AsType[*RetryError](refusal); !putOff || !Unhurried(ctx) {
+			return Receipt{}, refusal
+		}
+		open, refusal = refusal, nil
 	}
 	if err := fault.Error("event.before_store"); err != nil {
 		return Receipt{}, err
@@ -60,7 +68,7 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 			return nil
 		}
 		if refused == nil {
-			receipt, refused, err = a.admit(c)
+			receipt, refused, err = a.admit(c, open)
 		}
 		if told = refused; err != nil || refused == nil {
 			return err
@@ -104,24 +112,28 @@ func (s *Service) check(in Submission) error {
 // mayStart says whether the requester may start runs in the place.
 func (s *Service) mayStart(ctx context.Context, in Submission) error {
 	at := conversation{ws: in.Workspace, place: in.Place, requester: in.Requester}
-	g := newGatherer(s.directory, s.policy, at, noTime)
-	if in.Requester.Workspace() == g.at.ws {
+	return newGatherer(s.directory, s.policy, at, noTime).mayStart(ctx, s.requesters, in.Requester)
+}
+
+// mayStart says whether u, who is to be regular, is one of those who may start runs.
+func (g *gatherer) mayStart(ctx context.Context, requesters Approvers, u UserID) error {
+	if u.Workspace() == g.at.ws {
 		g.askUntilKnown(ctx, func(open openQuestions) {
-			if who := open.person(in.Requester); who == nil || who.Regular {
-				open.membership(s.requesters, in.Requester)
+			if who := open.person(u); who == nil || who.Regular {
+				open.membership(requesters, u)
 			}
 		})
 	}
-	if err := g.regular(in.Requester); err != nil {
+	if err := g.regular(u); err != nil {
 		return err
 	}
-	ok, err := g.in(s.requesters, in.Requester)
+	ok, err := g.in(requesters, u)
 	switch {
 	case err != nil:
 		return err
 	case ok:
 		return nil
-	case s.requesters.onlyChannel():
+	case requesters.onlyChannel():
 		return refuse(ErrUnauthorized, wordsMembersAsk)
 	}
 	return refuse(ErrUnauthorized, wordsOthersAsk)
@@ -181,13 +193,18 @@ func (a *admission) repeated(c *txn) (Receipt, error) {
 	return Receipt{Run: active.ID, Outcome: SubmitQueued, Ahead: ahead}, nil
 }
 
-// admit queues the text behind the run of the place, or starts a run. refused is ErrLimit.
-func (a *admission) admit(c *txn) (receipt Receipt, refused, err error) {
+// admit queues the text behind the run of the place, or starts a run. refused is ErrLimit. open says why it is not
+// known yet whether the requester may start runs, and is nil otherwise: nobody else's run takes their words then, and
+// open is the error.
+func (a *admission) admit(c *txn, open error) (receipt Receipt, refused, err error) {
 	in := &a.in
 	if err := a.checkRetry(c); err != nil {
 		return Receipt{}, nil, err
 	}
 	active, err := c.ActiveRun(in.Workspace, in.Place)
+	if err == nil && open != nil {
+		return Receipt{}, nil, open
+	}
 	if err == nil {
 		if done, err := a.answerBack(c, active); err != nil || done.Outcome != "" {
 			return done, nil, err

@@ -37,13 +37,25 @@ type Exclusive interface{ Exclusive() bool }
 type unhurried struct{}
 
 // WithoutHurry marks what is done under the context as nothing that a person waits for with a button pressed. A store
-// that cannot serve everybody at once serves the others first, and this in time all the same; any store may ignore it.
+// that cannot serve everybody at once serves the others first, and this in time all the same; a directory whose answers
+// are rationed leaves some of them to the others. Any of them may ignore it. What a Worker does is marked.
 func WithoutHurry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unhurried{}, true)
 }
 
 // Unhurried reports whether the context was marked by WithoutHurry.
-func Unhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }
+func Unhurried(ctx context.Context) bool {
+	marked, _ := ctx.Value(unhurried{}).(bool)
+	return marked
+}
+
+// InHurry takes the mark of WithoutHurry away.
+func InHurry(ctx context.Context) context.Context {
+	if !Unhurried(ctx) {
+		return ctx
+	}
+	return context.WithValue(ctx, unhurried{}, false)
+}
 
 type arrival struct{}
 

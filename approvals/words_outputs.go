@@ -132,7 +132,7 @@ func failure(err error) string {
 	case errors.Is(err, agent.ErrFatal):
 		return "The run has failed: a tool could not go on."
 	case errors.Is(err, ErrUnauthorized):
-		return "The run was not started: the person who asked for it may not start runs any more."
+		return "The run was not started: the person who asked for it may not start runs here."
 	case errors.Is(err, errMemory):
 		return "The run has failed: the memory of this conversation cannot be read."
 	case errors.Is(err, errPanic):

@@ -36,11 +36,12 @@ type WorkerConfig struct {
 	Tracer    trace.Tracer // follows the runs for a tracing system; nil: none
 	// Retention says for how long records are kept, each time it is called; nil: for ever.
 	Retention func() Retention
-	// Reader reads threads and files for the models; nil: they read what is written to the bot alone. Of a thread only
-	// the words of Requesters are read, the people who may start runs there, which is asked each time; nil: nobody's.
-	Reader     Reader
+	// Requesters are the people who may start runs, which is asked each time: before a run starts, and of everybody
+	// whose words a model is to read. nil: whoever has asked for a run may start it, and nobody else's words are read.
 	Requesters func(WorkspaceID) Approvers
-	Watcher    Watcher // is told what runs do; nil: nobody is
+	// Reader reads threads and files for the models; nil: they read what is written to the bot alone.
+	Reader  Reader
+	Watcher Watcher // is told what runs do; nil: nobody is
 	// Follower shows runs while they are under way; nil: nothing does.
 	Follower Follower
 	// Sealed is told of the audit entries that this worker has linked into a chain, in their order, once that is
@@ -80,6 +81,7 @@ type Worker struct {
 	others     othersLeases
 	deliverers chan struct{} // one element for each delivery under way
 	beginning  beginning
+	late       late
 }
 
 // NewWorker returns a Worker, or an error that names the missing field.
@@ -107,6 +109,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 		beginning:  newBeginning(),
+		late:       late{runs: map[RunKey]struct{}{}},
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)
@@ -171,6 +174,7 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 			err = w.failAfterPanic(context.WithoutCancel(ctx), job)
 		}
 	}()
+	ctx = WithoutHurry(ctx)
 	switch job.Kind {
 	case JobRun:
 		leave, err := w.beginning.enter(ctx)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"countersign/approvals"
 )
 
 // directoryAge is how old an answer of the directory may be.
@@ -57,7 +59,8 @@ var errAbandoned = errors.New("the question was given up")
 //
 // Who needs an answer that new, and finds no question under way, asks it on its own goroutine: a person waits, and a
 // lone click shares with nobody. When its ctx ends before the answer, those who have joined ask anew. Any other
-// question outlives the ctx of the caller who happened to be first; it must end by itself.
+// question outlives the ctx of the caller who happened to be first; it must end by itself. Who is in a hurry and has
+// joined a question that makes room for those who are (errMakesRoom) asks anew, too.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
@@ -71,7 +74,8 @@ func (c *cache[V]) get(
 		}
 		select {
 		case <-f.done:
-			if !errors.Is(f.err, errAbandoned) {
+			again := errors.Is(f.err, errMakesRoom) && !approvals.Unhurried(ctx)
+			if !again && !errors.Is(f.err, errAbandoned) {
 				return f.value, f.err
 			}
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -49,13 +50,19 @@ type Client struct {
 	members  *cache[[]string]
 	places   *cache[conversations]
 	presence *cache[bool]
-	// crowd is the list of the bot's own conversations, by which many channels are learnt of at once; infoCalls are the
-	// questions about one.
-	crowd     *cache[conversations]
-	infoCalls recentCalls
-	links     *cache[string] // permalinks of messages; empty where Slack gives none
-	limits    *limits
-	standing  *standing
+	// Where many are asked about, they are learnt of by lists: crowd is that of the bot's own conversations, everybody
+	// that of the people of the workspace, insides those of the people in channels. The calls are the questions about
+	// one.
+	crowd       *cache[conversations]
+	everybody   *cache[struct{}]
+	insides     *cache[inside]
+	infoCalls   recentCalls
+	personCalls recentCalls
+	placesCalls recentCalls
+	noList      atomic.Pointer[time.Time] // when users.list turned out to be of no use
+	links       *cache[string]            // permalinks of messages; empty where Slack gives none
+	limits      *limits
+	standing    *standing
 
 	mu       sync.Mutex
 	identity *identity
@@ -110,9 +117,12 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		places:   newCache[conversations](directoryAge, 1_000),
 		presence: newCache[bool](directoryAge, 10_000),
 		crowd:    newCache[conversations](directoryAge, 1),
-		links:    newCache[string](linkAge, 5_000),
-		limits:   newLimits(),
-		standing: &standing{log: cfg.Logger},
+
+		everybody: newCache[struct{}](directoryAge, 1),
+		insides:   newCache[inside](directoryAge, 200),
+		links:     newCache[string](linkAge, 5_000),
+		limits:    newLimits(),
+		standing:  &standing{log: cfg.Logger},
 	}, nil
 }
 

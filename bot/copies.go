@@ -104,7 +104,7 @@ func (b *Bot) copyChannel(ctx context.Context, n *approvals.Notification) (strin
 	if !ok || !isUserID(u.Local()) {
 		return "", unreachable(fmt.Errorf("no way to reach %q in Slack", n.Copy))
 	}
-	channel, err := b.client.openDM(ctx, u.Local())
+	channel, err := b.openDM(ctx, u.Local())
 	if word, refused := refusal(err); refused && !mendable(word) {
 		return "", unreachable(err)
 	}

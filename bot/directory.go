@@ -20,19 +20,26 @@ func (c *Client) Person(ctx context.Context, u approvals.UserID, since time.Time
 	if !isUserID(u.Local()) {
 		return approvals.Person{}, fmt.Errorf("look up %s: no id of a Slack user: %w", u, approvals.ErrNotFound)
 	}
+	c.learnPeople(ctx, id, u.Local(), since)
 	return c.people.get(ctx, u.Local(), since, func(ctx context.Context) (approvals.Person, error) {
 		var answer struct {
 			User userObject `json:"user"`
 		}
+		c.personCalls.note()
 		if err := c.ask(ctx, methodUserInfo, url.Values{"user": {u.Local()}}, &answer); err != nil {
 			return approvals.Person{}, unanswered("look up "+string(u), err)
 		}
 		if answer.User.ID != u.Local() {
 			return approvals.Person{}, fmt.Errorf("look up %s: Slack answered about somebody else", u)
 		}
-		why := irregular(&answer.User, id)
-		return approvals.Person{ID: u, Regular: why == "", Why: why, Name: nameOf(&answer.User)}, nil
+		return answer.User.person(id), nil
 	})
+}
+
+// person is what is remembered of the user.
+func (u *userObject) person(id identity) approvals.Person {
+	why := irregular(u, id)
+	return approvals.Person{ID: approvals.NewUserID(id.workspace, u.ID), Regular: why == "", Why: why, Name: nameOf(u)}
 }
 
 // irregular says why somebody is not a full, active member of the bot's workspace; empty for members. Slack always says

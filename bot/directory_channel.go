@@ -88,7 +88,11 @@ func (c *Client) InChannel(
 
 // lookAtPlaces looks for the channel among the person's conversations.
 func (c *Client) lookAtPlaces(ctx context.Context, channel string, q placesQuery, since time.Time) (bool, error) {
+	if found, known := c.lookAtCrowd(ctx, channel, q.user, since); known {
+		return found, nil
+	}
 	first, err := c.places.get(ctx, q.user, since, func(ctx context.Context) (conversations, error) {
+		c.placesCalls.note()
 		return c.placesOf(ctx, q)
 	})
 	if err != nil {

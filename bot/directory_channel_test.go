@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,11 @@ func (m *memory) client(t *testing.T) *Client {
 func isIn(t *testing.T, c *Client, channel, person string, since time.Time) (bool, error) {
 	t.Helper()
 	return c.InChannel(t.Context(), testWorkspace, channel, user(person), since)
+}
+
+// isInAs is isIn with an answer of up to a minute ago.
+func isInAs(ctx context.Context, c *Client, channel, person string) (bool, error) {
+	return c.InChannel(ctx, testWorkspace, channel, user(person), time.Time{})
 }
 
 func TestInChannel(t *testing.T) {

@@ -2,26 +2,37 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	"countersign/approvals"
 )
 
-// What is posted in a conversation needs to be known of it first, and a moment ago where there are other processes.
-// conversations.info tells of one conversation and may be called some 50 times in a minute, for the whole workspace
-// (tier 3, https://docs.slack.dev/apis/web-api/rate-limits): in a crowd of conversations that would hold up every post.
-// users.conversations tells of up to channelPage of those that the bot is in at once.
+// Slack tells of one person, of one person's conversations and of one conversation at a time, some 50 or 100 times in a
+// minute for the whole workspace (https://docs.slack.dev/apis/web-api/rate-limits). Where a crowd is asked about, of
+// mentions or of conversations to post in, that is used up, and holds up everybody. There are lists for each of the
+// three: of the people of the workspace, of those in a conversation, and of the conversations that the bot is in. A
+// crowd is learnt of by the list, and what the list does not tell of is asked about one by one.
+//
+// Decisions need answers of their own each time. Lists are not read for them, unless Slack refuses to tell what a
+// conversation is. And as a list serves many, it is read as if somebody waited for it; but those of the people in
+// conversations are many.
 
 const (
-	// crowdCalls of conversations.info within crowdTime are a crowd: a little less than Slack takes for long.
+	// crowdCalls about one person or conversation within crowdTime are a crowd: a little less than Slack takes for
+	// long.
 	crowdCalls = 8
 	crowdTime  = 10 * time.Second
-	// crowdYoung is how young an answer some need that each need one of their own, as decisions do. The list, which
-	// rights rest on too, is left to them, unless conversations.info is refused.
+	// crowdYoung is how young an answer some need that each need one of their own, as decisions do.
 	crowdYoung = time.Second
+	// mostPeoplePages of the workspace are read. Where there are more people the list is of little use, and it is left
+	// alone for listLeftAlone; as it is where Slack does not give it.
+	mostPeoplePages = 5
+	listLeftAlone   = time.Hour
 )
 
 // recentCalls are the times of the last calls of a method.
@@ -45,15 +56,108 @@ func (r *recentCalls) crowded() bool {
 	return time.Since(r.at[r.next]) < crowdTime
 }
 
+// inCrowd reports whether a question that the method answers about one is better answered by a list.
+func (c *Client) inCrowd(ctx context.Context, method string, calls *recentCalls, since time.Time) bool {
+	return approvals.Unhurried(ctx) && c.limits.full(ctx, method) || calls.crowded() && time.Since(since) >= crowdYoung
+}
+
+// learnPeople has the answer about a person remembered together with those about everybody else in the workspace, where
+// many are asked about.
+func (c *Client) learnPeople(ctx context.Context, id identity, user string, since time.Time) {
+	if !c.inCrowd(ctx, methodUserInfo, &c.personCalls, since) {
+		return
+	}
+	ctx = approvals.InHurry(ctx)
+	// users.list has to be told one workspace of an organisation.
+	if id.enterprise != "" || c.limits.full(ctx, methodUsers) || c.people.serves(user, &since) {
+		return
+	}
+	if left := c.noList.Load(); left != nil && time.Since(*left) < listLeftAlone {
+		return
+	}
+	_, err := c.everybody.get(ctx, "", since, func(ctx context.Context) (none struct{}, err error) {
+		return none, c.listPeople(ctx, id)
+	})
+	if err != nil {
+		c.log.Debug("the people of the workspace could not be listed", "error", unanswered("list people", err))
+	}
+}
+
+// listPeople remembers who the people of the workspace are. See https://docs.slack.dev/reference/methods/users.list.
+func (c *Client) listPeople(ctx context.Context, id identity) (err error) {
+	defer func() {
+		if _, putOff := errors.AsType[*approvals.RetryError](err); err != nil && !putOff && ctx.Err() == nil {
+			now := time.Now()
+			c.noList.Store(&now)
+		}
+	}()
+	form := url.Values{"limit": {fmt.Sprint(channelPage)}}
+	for range mostPeoplePages {
+		var page struct {
+			Members  []userObject   `json:"members"`
+			Metadata cursorMetadata `json:"response_metadata"`
+		}
+		asked := time.Now()
+		if err := c.ask(ctx, methodUsers, form, &page); err != nil {
+			return err
+		}
+		for i := range page.Members {
+			c.people.learn(page.Members[i].ID, page.Members[i].person(id), asked)
+		}
+		if page.Metadata.NextCursor == "" {
+			return nil
+		}
+		form.Set("cursor", page.Metadata.NextCursor)
+	}
+	return errTooMany
+}
+
+// inside is who is in a channel, up to mostPresencePages of them.
+type inside struct {
+	people []string
+	all    bool // there are no others
+}
+
+// lookAtCrowd looks for the person among the people of the channel, where many are asked about. known is false where
+// that is to be found out otherwise.
+func (c *Client) lookAtCrowd(ctx context.Context, channel, user string, since time.Time) (found, known bool) {
+	if !c.inCrowd(ctx, methodPlaces, &c.placesCalls, since) || c.places.serves(user, &since) {
+		return false, false
+	}
+	if c.limits.full(ctx, methodMembers) && !c.insides.serves(channel, &since) {
+		return false, false
+	}
+	in, err := c.insides.get(ctx, channel, since, func(ctx context.Context) (in inside, err error) {
+		asked := time.Now()
+		err = c.eachMembers(ctx, channel, mostPresencePages, func(page []string) bool {
+			in.people = append(in.people, page...)
+			return true
+		})
+		if in.all = err == nil; in.all {
+			c.members.learn(channel, in.people, asked)
+		}
+		if errors.Is(err, errTooMany) {
+			err = nil
+		}
+		return in, err
+	})
+	if err != nil {
+		c.log.Debug("the people of a channel could not be listed", "channel", channel, "error", err)
+		return false, false
+	}
+	found = slices.Contains(in.people, user)
+	return found, in.all || found
+}
+
 // learnCrowd has the answer about a channel remembered together with those about the bot's other conversations, where
 // many are asked about. What it cannot find out is left to conversations.info.
 func (c *Client) learnCrowd(ctx context.Context, id identity, channel string, since time.Time) {
-	refused := c.limits.left(methodChannelInfo) > 0
-	if !refused && (!c.infoCalls.crowded() || time.Since(since) < crowdYoung) {
+	if c.limits.left(methodChannelInfo) <= 0 && !c.inCrowd(ctx, methodChannelInfo, &c.infoCalls, since) {
 		return
 	}
+	ctx = approvals.InHurry(ctx)
 	// users.conversations has to be told one workspace of an organisation, see InChannel.
-	if id.enterprise != "" || c.limits.left(methodPlaces) > 0 || c.channels.serves(channel, &since) {
+	if id.enterprise != "" || c.limits.full(ctx, methodPlaces) || c.channels.serves(channel, &since) {
 		return
 	}
 	_, err := c.crowd.get(ctx, "", since, func(ctx context.Context) (conversations, error) {

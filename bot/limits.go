@@ -2,7 +2,9 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -12,10 +14,24 @@ import (
 // mostTurn is how long a question of the directory waits for its turn. A click has decideBudget for all its questions.
 const mostTurn = time.Second
 
+// comeBack is within how long those who have waited for long come back.
+const comeBack = 5 * time.Second
+
+// rations are how many calls of a method of the directory Slack takes within countedFor, in the whole workspace, as the
+// pages of the methods below https://docs.slack.dev/reference/methods say.
+var rations = map[string]int{
+	methodUserInfo: 100, methodMembers: 100,
+	methodChannelInfo: 50, methodPlaces: 50,
+	methodUsers: 20, methodGroups: 20, methodGroupUsers: 20,
+}
+
 // limits keeps questions of the directory within what Slack takes. Slack counts calls per method and workspace and says
 // in Retry-After how long to leave the method alone (https://docs.slack.dev/apis/web-api/rate-limits): asking sooner is
 // sent away again. Once it has said so, questions get turns at the distance that the calls before speak of, as posts
 // do: see pacing. A person who waits a moment for a turn is better served than one whose click is not confirmed.
+//
+// Questions that nobody waits for with a button pressed (approvals.WithoutHurry) leave half of each ration to the
+// others: a thousand mentions at once would otherwise keep people from deciding for minutes.
 type limits struct {
 	mu    sync.Mutex
 	lanes map[string]*lane // by method
@@ -23,20 +39,33 @@ type limits struct {
 
 func newLimits() *limits { return &limits{lanes: map[string]*lane{}} }
 
+var (
+	errAskedToWait = errors.New("Slack asked to wait")
+	// errMakesRoom is of a question without hurry that makes room for others. One that is in a hurry is asked all the
+	// same.
+	errMakesRoom = errors.New("others come first")
+)
+
 // call makes a call of the method in its turn. When that is more than mostTurn away, or Slack sends the call away, the
 // error is a *approvals.RetryError.
 func (l *limits) call(ctx context.Context, method string, call func() error) error {
-	wait := l.turn(method)
+	take := l.turn
+	if approvals.Unhurried(ctx) {
+		take = l.turnBehind
+	}
+	wait := take(method)
 	if 0 < wait && wait <= mostTurn {
 		if !sleep(ctx, wait) {
 			return fmt.Errorf("call %s: %w", method, context.Cause(ctx))
 		}
-		wait = l.left(method) // Slack may have sent another one away meanwhile
+		if wait = l.left(method); approvals.Unhurried(ctx) { // Slack may have sent another one away meanwhile
+			wait = take(method)
+		}
 	}
 	if wait > 0 {
-		return &approvals.RetryError{After: wait, Err: fmt.Errorf("call %s: Slack asked to wait", method)}
+		return &approvals.RetryError{After: wait, Err: fmt.Errorf("call %s: %w", method, l.why(method))}
 	}
-	began := time.Now()
+	began := l.begin(method)
 	err := call()
 	after, limit := limited(err)
 	l.done(method, began, after, err == nil)
@@ -46,23 +75,72 @@ func (l *limits) call(ctx context.Context, method string, call func() error) err
 	return err
 }
 
+// why is what a question has to wait for.
+func (l *limits) why(method string) error {
+	if l.left(method) > 0 {
+		return errAskedToWait
+	}
+	return errMakesRoom
+}
+
 // turn takes the next turn and returns how far away it is; one that is more than mostTurn away is not taken.
 func (l *limits) turn(method string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, of := time.Now(), l.lane(method)
-	at := of.next
-	if of.until.After(at) {
-		at = of.until
-	}
-	if now.After(at) {
-		at = now
-	}
+	at := latest(latest(of.next, of.until), now)
 	wait := at.Sub(now)
 	if wait <= mostTurn {
 		of.next = at.Add(of.distance.gap)
 	}
 	return wait
+}
+
+// turnBehind takes a turn that leaves enough to those who are in a hurry, or returns how far away the next one is.
+// Those who wait for long do not all come back at once.
+func (l *limits) turnBehind(method string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, of := time.Now(), l.lane(method)
+	wait := latest(latest(of.next, of.until), l.room(method, now)).Sub(now)
+	switch {
+	case wait <= 0:
+		of.next = now.Add(of.distance.gap)
+		return 0
+	case wait > mostTurn:
+		wait += rand.N(comeBack)
+	}
+	return wait
+}
+
+// room is when there is room for a question without hurry. l.mu is held.
+func (l *limits) room(method string, now time.Time) time.Time {
+	of, most := l.lane(method), rations[method]/2
+	of.age(now)
+	over := len(of.recent) + of.flying - most
+	switch {
+	case most == 0 || over < 0:
+		return now
+	case over < len(of.recent):
+		return of.recent[over].Add(countedFor)
+	}
+	return now.Add(countedFor)
+}
+
+// full reports whether a question would have to wait.
+func (l *limits) full(ctx context.Context, method string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	return l.lane(method).until.After(now) || approvals.Unhurried(ctx) && l.room(method, now).After(now)
+}
+
+// begin notes that a call begins.
+func (l *limits) begin(method string) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lane(method).flying++
+	return time.Now()
 }
 
 // left is how long Slack wants the method left alone.
@@ -76,11 +154,13 @@ func (l *limits) left(method string) time.Duration {
 func (l *limits) done(method string, began time.Time, after time.Duration, worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch now := time.Now(); {
+	now, of := time.Now(), l.lane(method)
+	of.flying--
+	switch {
 	case after > 0:
-		l.lane(method).refused(began, now, after)
+		of.refused(began, now, after)
 	case worked:
-		l.lane(method).worked(began, now)
+		of.worked(began, now)
 	}
 }
 

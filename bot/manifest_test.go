@@ -198,7 +198,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		"methodAuthTest": methodAuthTest, "methodOpenSocket": methodOpenSocket,
 		"methodReplies": methodReplies, "methodHistory": methodHistory,
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
-		"methodUserInfo": methodUserInfo, "methodGroupUsers": methodGroupUsers,
+		"methodUserInfo": methodUserInfo, "methodUsers": methodUsers, "methodGroupUsers": methodGroupUsers,
 		"methodMembers": methodMembers, "methodPlaces": methodPlaces,
 		"methodThreadStatus": methodThreadStatus, "methodSessionStatus": methodSessionStatus,
 		"methodStartStream": methodStartStream, "methodAppendStream": methodAppendStream,

@@ -297,7 +297,7 @@ func (b *Bot) deliverTo(
 	if !isUserID(to.Local()) {
 		return approvals.Delivery{}, unreachable(fmt.Errorf("%s is not in Slack", to))
 	}
-	channel, err := b.client.openDM(ctx, to.Local())
+	channel, err := b.openDM(ctx, to.Local())
 	if word, refused := refusal(err); refused && !mendable(word) {
 		return approvals.Delivery{}, unreachable(err)
 	} else if err != nil {
@@ -327,14 +327,20 @@ func (b *Bot) requester(ctx context.Context, n *approvals.Notification) (approva
 	return run.Requester, nil
 }
 
+// openDM returns the person's conversation with the bot, in its turn.
+func (b *Bot) openDM(ctx context.Context, user string) (channel string, err error) {
+	err = b.paced(paced{method: methodOpenDM, what: user}, func() (err error) {
+		channel, err = b.client.openDM(ctx, user)
+		return err
+	})
+	return channel, err
+}
+
 func (c *Client) openDM(ctx context.Context, user string) (string, error) {
 	parameters := &slack.OpenConversationParameters{Users: []string{user}, ReturnIM: false}
 	channel, _, _, err := c.api.OpenConversationContext(ctx, parameters)
-	if after, limit := limited(err); limit {
-		return "", &approvals.RetryError{After: after, Err: fmt.Errorf("%s: %w", methodOpenDM, err)}
-	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", methodOpenDM, err)
+		return "", err
 	}
 	return channel.ID, nil
 }

@@ -20,6 +20,7 @@ const (
 	methodUpdateView  = "views.update"
 	methodPublishView = "views.publish"
 	methodUserInfo    = "users.info"
+	methodUsers       = "users.list"
 	methodGroupUsers  = "usergroups.users.list"
 	methodGroups      = "usergroups.list"
 	methodChannelInfo = "conversations.info"
@@ -56,6 +57,7 @@ var methodScopes = map[string][]string{
 	methodUpdateView:  nil,
 	methodPublishView: nil,
 	methodUserInfo:    {"users:read"},
+	methodUsers:       {"users:read"},
 	methodGroupUsers:  {"usergroups:read"},
 	methodGroups:      {"usergroups:read"},
 	methodChannelInfo: {"channels:read", "groups:read", "mpim:read"},

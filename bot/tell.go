@@ -50,7 +50,11 @@ func (b *Bot) direct(ctx context.Context, user string, p phrase) error {
 
 // directly is direct for what is more than words.
 func (b *Bot) directly(ctx context.Context, user string, p phrase, blocks []slack.Block) error {
-	channel, err := b.client.openDM(ctx, user)
+	var channel string
+	err := b.patiently(ctx, methodOpenDM, "", func() (err error) {
+		channel, err = b.client.openDM(ctx, user)
+		return err
+	})
 	if err != nil {
 		return err
 	}
