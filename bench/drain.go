@@ -14,12 +14,49 @@ import (
 	"countersign/internal/slackdev"
 )
 
+// flood is a thousand mentions at once, and who clicks while they wait for Slack's limits.
+type flood struct {
+	who    func(mention int) string // the user who mentions the bot
+	minute time.Duration            // of Slack's limits
+	every  time.Duration            // that four people click; see benchDrain
+	slack  func(*slackdev.Config)   // what is special about the workspace; may be nil
+}
+
+const drainChannels = 100
+
 // benchDrain measures how long a click waits for its acknowledgement, which follows the commit, while far more is to be
 // posted than Slack takes: 1,000 mentions over 100 channels at once, in a workspace that counts calls as Slack does,
 // with a minute of ten seconds, and with 10,000 requests that wait already. Twenty people mention the bot, fifty times
 // each. It counts the answers of 429 too.
+//
+// Four click at once, less often than Slack says who somebody is, which is a hundred times in a minute: past that a
+// click waits for its turn to ask, whatever we do.
 func benchDrain(ctx context.Context, o options) error {
-	const channels, people = 100, 20
+	return drain(ctx, o, flood{
+		who:    func(i int) string { return requester(i % 20).Local() },
+		minute: 10 * time.Second, every: 500 * time.Millisecond,
+	})
+}
+
+// benchCrowd is benchDrain with a thousand people, each of whom mentions the bot once, and with a minute that lasts
+// one: ten times as many as Slack says who they are in it.
+func benchCrowd(ctx context.Context, o options) error {
+	who := func(i int) string { return fmt.Sprintf("UCROWD%04d", i) }
+	return drain(ctx, o, flood{
+		who: who, minute: time.Minute, every: 3 * time.Second,
+		slack: func(c *slackdev.Config) {
+			for i := range c.Channels {
+				c.Channels[i].Members = slices.Clone(c.Channels[i].Members)
+			}
+			for i := range o.scale(1000, 100) {
+				in := &c.Channels[i%drainChannels]
+				c.Users, in.Members = append(c.Users, slackdev.User{ID: who(i)}), append(in.Members, who(i))
+			}
+		},
+	})
+}
+
+func drain(ctx context.Context, o options, fl flood) error {
 	mentions := o.scale(1000, 100)
 	model, stopModel, err := startServer(ctx)
 	if err != nil {
@@ -28,7 +65,12 @@ func benchDrain(ctx context.Context, o options) error {
 	defer stopModel()
 	p, err := launchWith(ctx, o, filepath.Join(o.dir, "drain"), launching{
 		model: model,
-		slack: func(c *slackdev.Config) { c.RateLimits, c.RateMinute = true, 10*time.Second },
+		slack: func(c *slackdev.Config) {
+			c.RateLimits, c.RateMinute = true, fl.minute
+			if fl.slack != nil {
+				fl.slack(c)
+			}
+		},
 		prepare: func(_ *slackdev.Workspace, rig *serviceRig) ([]*approvals.Request, error) {
 			return rig.seed(ctx, o.scale(10000, 1000), programRequirement())
 		},
@@ -38,41 +80,39 @@ func benchDrain(ctx context.Context, o options) error {
 	}
 	defer p.stop()
 	_, err = pool(ctx, mentions, 16, func(ctx context.Context, i int) error {
-		_, err := p.slack.Post(ctx, requester(i%people).Local(), channelID(i%channels), "<@UBOT> pay acme", "")
+		_, err := p.slack.Post(ctx, fl.who(i), channelID(i%drainChannels), "<@UBOT> pay acme", "")
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	took, posted, err := p.clickWhileItDrains(ctx, mentions)
+	took, posted, err := p.clickWhileItDrains(ctx, mentions, fl.every)
 	if err != nil {
 		return err
 	}
 	slices.Sort(took)
 	fmt.Printf("%d mentions at once over %d channels: all %d cards posted after %.0f s; %d of them clicked meanwhile\n",
-		mentions, channels, posted, time.Since(began).Seconds(), len(took))
+		mentions, drainChannels, posted, time.Since(began).Seconds(), len(took))
 	fmt.Printf("click to acknowledgement: p50 %.1f ms, p99 %.1f ms, worst %.1f ms\n",
 		ms(quantile(took, 0.5)), ms(quantile(took, 0.99)), ms(took[len(took)-1]))
 	fmt.Println("answers of 429:", cmp.Or(p.refusals(), "none"))
 	return nil
 }
 
-// clickEvery is how often people click while it drains, four at once: less often than Slack says who somebody is, which
-// is a hundred times in a minute of ten seconds here. Past that a click waits for its turn to ask, whatever we do.
-const clickEvery = 500 * time.Millisecond
-
 // clickWhileItDrains clicks on cards, four at once, each once, until as many are posted.
-func (p *process) clickWhileItDrains(ctx context.Context, want int) (took []time.Duration, posted int, err error) {
+func (p *process) clickWhileItDrains(
+	ctx context.Context, want int, every time.Duration,
+) (took []time.Duration, posted int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	clicked := map[string]bool{}
-	next := time.NewTicker(clickEvery)
+	next := time.NewTicker(every)
 	defer next.Stop()
 	for posted < want {
 		var cards []slackdev.Message
 		posted = 0
-		for i := range 100 {
+		for i := range drainChannels {
 			for _, m := range p.slack.Messages(channelID(i)) {
 				if m.Metadata == nil || m.Metadata.EventType != "countersign_approval" {
 					continue

@@ -52,6 +52,7 @@ var measurements = []struct {
 	{"click-postgres", "the same on PostgreSQL", onPostgres(benchClick)},
 	{"drain", "click to acknowledgement while 1,000 mentions wait for Slack's limits, with 10,000 requests pending",
 		benchDrain},
+	{"crowd", "the same, and each mention is of somebody else", benchCrowd},
 	{"drain-postgres", "the same on PostgreSQL", onPostgres(benchDrain)},
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
 	{"trail", "verify, export and report on an audit trail of a million entries", benchTrail},

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -98,5 +99,59 @@ func TestNoTurnTooFarAway(t *testing.T) {
 		if err := l.call(t.Context(), methodUserInfo, ok); err != nil || time.Since(began) != firstDistance {
 			t.Errorf("the turn behind it: %v after %s", err, time.Since(began))
 		}
+	})
+}
+
+// TestWorkLeavesRoomToDecisions: of what Slack answers in a minute, questions that nobody waits for take half; those of
+// people who decide take the rest, also where they find such a question under way.
+func TestWorkLeavesRoomToDecisions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, work := newLimits(), approvals.WithoutHurry(t.Context())
+		asked := 0
+		ask := func() error { asked++; return nil }
+		for range rations[methodUserInfo] {
+			err := l.call(work, methodUserInfo, ask)
+			later, putOff := errors.AsType[*approvals.RetryError](err)
+			if err != nil && !putOff {
+				t.Fatalf("%d questions are asked: %v", asked, err)
+			}
+			if putOff && (!errors.Is(err, errMakesRoom) || (later.After-time.Minute).Abs() > 10*time.Second) {
+				t.Fatalf("%v, in %s", err, later.After)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if asked != rations[methodUserInfo]/2 {
+			t.Errorf("%d questions without hurry are asked", asked)
+		}
+		for range rations[methodUserInfo] / 2 {
+			if err := l.call(t.Context(), methodUserInfo, ask); err != nil {
+				t.Fatalf("somebody who decides: %v", err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if err := l.call(work, methodUserInfo, ask); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+
+		answers := newCache[int](time.Minute, 10)
+		var both sync.WaitGroup
+		both.Go(func() {
+			_, err := answers.get(work, "ann", time.Time{}, func(context.Context) (int, error) {
+				time.Sleep(time.Second)
+				return 0, errMakesRoom
+			})
+			if !errors.Is(err, errMakesRoom) {
+				t.Errorf("work: %v", err)
+			}
+		})
+		synctest.Wait()
+		both.Go(func() {
+			got, err := answers.get(t.Context(), "ann", time.Time{}, func(context.Context) (int, error) { return 7, nil })
+			if err != nil || got != 7 {
+				t.Errorf("somebody who decides joins it: %d, %v", got, err)
+			}
+		})
+		both.Wait()
 	})
 }
