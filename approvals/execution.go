@@ -18,7 +18,7 @@ const settleTimeout = 10 * time.Second
 
 // execute claims the run of the job and takes it as far as it gets: to its answer, to questions, or to an error.
 func (w *Worker) execute(ctx context.Context, job Job) error {
-	sure, err := w.awaitRight(ctx, job)
+	sure, failed, err := w.awaitRight(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,8 @@ func (w *Worker) execute(ctx context.Context, job Job) error {
 	if x == nil || err != nil {
 		return err
 	}
-	x.sure = sure
+	x.job, x.failed = job, failed
+	x.sure = sure || x.run.StateItems > 0
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
 	ctx, end := x.traceWork(ctx)
@@ -187,11 +188,12 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if !x.sure {
 		if err := x.mayStart(ctx, x.run); err != nil {
 			err = fmt.Errorf("start for %s: %w", x.run.Requester, err)
-			if later := x.putOff(x.run, err); later != nil {
+			if later := x.putOff(x.job, err); later != nil {
 				err = later
 			}
 			return nil, err
 		}
+		x.sure = true
 	}
 	earlier, err := x.memory(ctx)
 	if err != nil {

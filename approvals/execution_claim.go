@@ -25,7 +25,8 @@ type execution struct {
 	config   AgentConfig
 	runner   *agent.Runner
 	options  agent.RunOptions
-	sure     bool            // that the run's requester may start it was found out just now
+	job      Job
+	sure     bool            // that the run's requester may start it, or might when it was started
 	state    *agent.RunState // nil before the first turn of a run
 	requests []*Request      // as they were at the claim
 	applied  []*Request      // those whose end this execution has taken over
@@ -83,7 +84,7 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 		}
 		requests, err := c.asking(r)
 		x = &execution{
-			Worker: w, run: r, held: began, failed: job.Attempts,
+			Worker: w, run: r, held: began,
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
 			became: ActivityOver, reached: FollowOver, stands: "taken_over",
 		}

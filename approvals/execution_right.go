@@ -20,37 +20,37 @@ const (
 	mostLate = 10_000
 )
 
-// late are the runs that this process has put off because nobody could say whether they may start.
+// late are the runs that this process has put off because nobody could say whether they may start, and how often their
+// jobs have been tried for that.
 type late struct {
 	mu   sync.Mutex
-	runs map[RunKey]struct{}
+	runs map[RunKey]int
 }
 
-func (l *late) add(r *Run) {
+func (l *late) set(ws WorkspaceID, id RunID, tries int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.runs) >= mostLate {
 		clear(l.runs)
 	}
-	l.runs[RunKey{Workspace: r.Workspace, Run: r.ID}] = struct{}{}
+	l.runs[RunKey{Workspace: ws, Run: id}] = tries
 }
 
-// take reports whether the run is one of them, which it is not any more.
-func (l *late) take(ws WorkspaceID, id RunID) bool {
+func (l *late) tries(ws WorkspaceID, id RunID) (tries int, is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := RunKey{Workspace: ws, Run: id}
-	_, is := l.runs[key]
-	delete(l.runs, key)
-	return is
+	tries, is = l.runs[RunKey{Workspace: ws, Run: id}]
+	return tries, is
 }
 
 // awaitRight puts a run off once more for as long as the directory, which is asked too much, does not say whether its
 // requester may start it. Nothing is claimed for that, and nothing recorded. sure says that they may; whatever else
-// comes out is left to the execution.
-func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error) {
-	if !w.late.take(job.Workspace, RunID(job.ID)) {
-		return false, nil
+// comes out is left to the execution. failed is how often the job has failed otherwise.
+func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, failed int, err error) {
+	tries, late := w.late.tries(job.Workspace, RunID(job.ID))
+	failed = max(0, job.Attempts-tries)
+	if !late {
+		return false, failed, nil
 	}
 	var r *Run
 	err = w.store.View(ctx, func(tx Tx) (err error) {
@@ -58,31 +58,29 @@ func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error)
 		return err
 	})
 	if err != nil || r.Status != RunQueued || r.StateItems > 0 {
-		return false, nil // the claim says what is wrong, if anything
+		return false, failed, nil // the claim says what is wrong, if anything
 	}
 	if err = w.mayStart(ctx, r); err == nil {
-		return true, nil
+		return true, failed, nil
 	}
-	if err = w.putOff(r, err); err != nil {
-		return false, err
-	}
-	return false, nil
+	return false, failed, w.putOff(job, err)
 }
 
 // putOff returns a *RetryError for one of mayStart's, which comes sooner than the directory has said: meanwhile it may
 // have been found out in another way. For any other error it returns nil.
-func (w *Worker) putOff(r *Run, err error) error {
+func (w *Worker) putOff(job Job, err error) error {
 	later, ok := errors.AsType[*RetryError](err)
 	if !ok {
 		return nil
 	}
-	w.late.add(r)
+	w.late.set(job.Workspace, RunID(job.ID), job.Attempts+1)
 	return &RetryError{After: min(later.After, rightAgain), Err: err}
 }
 
 // mayStart says whether the run's requester may start it now. The message may have waited for days behind another run,
 // and in a crowd it is queued before anything is known of who wrote it.
 func (w *Worker) mayStart(ctx context.Context, r *Run) error {
+	ctx = WithPatience(ctx, true)
 	now := time.Now()
 	asked := now
 	if r.Created.Before(now) && now.Sub(r.Created) < startFactsKept {

@@ -350,7 +350,7 @@ func (x *execution) end(ctx context.Context, e ending) error {
 			e.mark = markOf(x.state)
 		}
 	}
-	e.idle = true
+	e.idle, e.sure = true, x.sure
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {
 		if x.state != nil {
 			x.account(r)

@@ -174,3 +174,54 @@ func TestMentionsInACrowdAreQueued(t *testing.T) {
 		})
 	}
 }
+
+// TestWordsOfNobodyAreNotRemembered: what was queued before anything was known of its author is in no model's memory of
+// the place, unless it turns out that they may start runs.
+func TestWordsOfNobodyAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		regular, cancelled, remembered bool
+	}{
+		"a guest":                       {},
+		"cancelled before it was known": {regular: true, cancelled: true},
+		"the control: a member":         {regular: true, remembered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			m := &ears{}
+			b.model(m)
+			step := b.step()
+			b.people.fail(&approvals.RetryError{After: time.Hour, Err: errors.New("asked too much")})
+			in := b.submission(bob, place, "words of bob")
+			got, err := b.service.Submit(approvals.WithoutHurry(t.Context()), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := step(runJob(got.Run)); err == nil {
+				t.Error("it runs, and nobody knows who asked for it")
+			}
+			b.people.fail(nil)
+			b.people.mu.Lock()
+			b.people.persons[bob] = approvals.Person{ID: bob, Regular: c.regular, Why: "guest"}
+			b.people.mu.Unlock()
+			if c.cancelled {
+				if _, err := b.service.CancelRun(t.Context(), ws, got.Run, bob, ""); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := step(runJob(got.Run)); err != nil {
+				t.Error(err)
+			}
+			if r := b.run(got.Run); !r.Status.Ended() {
+				t.Fatalf("it is %s", r.Status)
+			}
+			if err := step(runJob(b.submit())); err != nil {
+				t.Error(err)
+			}
+			heard := strings.Join(m.all(), "\n")
+			if strings.Contains(heard, "words of bob") != c.remembered || !strings.Contains(heard, "please") {
+				t.Errorf("the model has heard %q", heard)
+			}
+		})
+	}
+}

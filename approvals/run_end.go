@@ -30,6 +30,9 @@ type ending struct {
 	// refused says that a guardrail of the agent refused the last message, which is not remembered.
 	refused bool
 	keep    bool // keep the saved state, for whoever finds out why it cannot be used
+	// sure says that the run's requester might start it. Of a run that has no state it is not known otherwise, and
+	// what nobody knows to be said by somebody who may ask is not remembered.
+	sure bool
 }
 
 func (e *ending) actor() string {
@@ -143,10 +146,13 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 	return nil
 }
 
-// remember appends the run's conversation to the memory of the place. A call without an output gets what known says:
-// the one that the journal has, or a sentence that says what is known of it.
+// remember appends the run's conversation to the memory of the place; of a run that has none, what was asked. A call
+// without an output gets what known says: the one that the journal has, or a sentence that says what is known of it.
 func (c *txn) remember(r *Run, e *ending, known func(agent.Item) agent.ToolOutput) error {
 	items := e.items
+	if len(items) == 0 && r.StateItems == 0 && !e.sure {
+		return nil
+	}
 	if len(items) == 0 {
 		items = []agent.Item{agent.UserMessage(r.Input)}
 	}

@@ -38,7 +38,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 // submit records what was submitted, or that it was refused.
 func (a *admission) submit(ctx context.Context) (Receipt, error) {
 	in := &a.in
-	refusal := a.service.mayStart(ctx, *in)
+	refusal := a.service.mayStart(WithPatience(ctx, Unhurried(ctx)), *in)
 	var open error // why it is not known yet whether they may
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
 		if _, putOff := errors.AsType[*RetryError](refusal); !putOff || !Unhurried(ctx) {

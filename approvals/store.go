@@ -37,24 +37,31 @@ type Exclusive interface{ Exclusive() bool }
 type unhurried struct{}
 
 // WithoutHurry marks what is done under the context as nothing that a person waits for with a button pressed. A store
-// that cannot serve everybody at once serves the others first, and this in time all the same; a directory whose answers
-// are rationed leaves some of them to the others. Any of them may ignore it. What a Worker does is marked.
+// that cannot serve everybody at once serves the others first, and this in time all the same; any store may ignore it.
 func WithoutHurry(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unhurried{}, true)
 }
 
 // Unhurried reports whether the context was marked by WithoutHurry.
-func Unhurried(ctx context.Context) bool {
-	marked, _ := ctx.Value(unhurried{}).(bool)
-	return marked
-}
+func Unhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }
 
-// InHurry takes the mark of WithoutHurry away.
-func InHurry(ctx context.Context) context.Context {
-	if !Unhurried(ctx) {
+type patience struct{}
+
+// WithPatience marks the questions that are put to a Directory under the context as some that it may put off, with a
+// *RetryError, for those of others; or takes the mark away. Service.Submit and a Worker put so the questions whether
+// somebody may start a run, of which there are as many at once as there are people who mention the bot. A Directory may
+// ignore it.
+func WithPatience(ctx context.Context, patient bool) context.Context {
+	if Patient(ctx) == patient {
 		return ctx
 	}
-	return context.WithValue(ctx, unhurried{}, false)
+	return context.WithValue(ctx, patience{}, patient)
+}
+
+// Patient reports whether the context was marked by WithPatience.
+func Patient(ctx context.Context) bool {
+	patient, _ := ctx.Value(patience{}).(bool)
+	return patient
 }
 
 type arrival struct{}

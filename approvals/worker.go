@@ -109,7 +109,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 		beginning:  newBeginning(),
-		late:       late{runs: map[RunKey]struct{}{}},
+		late:       late{runs: map[RunKey]int{}},
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)
@@ -174,7 +174,6 @@ func (w *Worker) do(ctx context.Context, job Job) (err error) {
 			err = w.failAfterPanic(context.WithoutCancel(ctx), job)
 		}
 	}()
-	ctx = WithoutHurry(ctx)
 	switch job.Kind {
 	case JobRun:
 		leave, err := w.beginning.enter(ctx)

@@ -59,8 +59,8 @@ var errAbandoned = errors.New("the question was given up")
 //
 // Who needs an answer that new, and finds no question under way, asks it on its own goroutine: a person waits, and a
 // lone click shares with nobody. When its ctx ends before the answer, those who have joined ask anew. Any other
-// question outlives the ctx of the caller who happened to be first; it must end by itself. Who is in a hurry and has
-// joined a question that makes room for those who are (errMakesRoom) asks anew, too.
+// question outlives the ctx of the caller who happened to be first; it must end by itself. Who has joined a question
+// that is put off for others (errMakesRoom), and whose own is not patient, asks anew, too.
 func (c *cache[V]) get(
 	ctx context.Context, key string, since time.Time, ask func(context.Context) (V, error),
 ) (V, error) {
@@ -74,7 +74,7 @@ func (c *cache[V]) get(
 		}
 		select {
 		case <-f.done:
-			again := errors.Is(f.err, errMakesRoom) && !approvals.Unhurried(ctx)
+			again := errors.Is(f.err, errMakesRoom) && !approvals.Patient(ctx)
 			if !again && !errors.Is(f.err, errAbandoned) {
 				return f.value, f.err
 			}

@@ -19,8 +19,7 @@ import (
 // crowd is learnt of by the list, and what the list does not tell of is asked about one by one.
 //
 // Decisions need answers of their own each time. Lists are not read for them, unless Slack refuses to tell what a
-// conversation is. And as a list serves many, it is read as if somebody waited for it; but those of the people in
-// conversations are many.
+// conversation is.
 
 const (
 	// crowdCalls about one person or conversation within crowdTime are a crowd: a little less than Slack takes for
@@ -56,9 +55,13 @@ func (r *recentCalls) crowded() bool {
 	return time.Since(r.at[r.next]) < crowdTime
 }
 
-// inCrowd reports whether a question that the method answers about one is better answered by a list.
+// inCrowd reports whether a question that the method answers about one is better answered by a list. A decision's is
+// not.
 func (c *Client) inCrowd(ctx context.Context, method string, calls *recentCalls, since time.Time) bool {
-	return approvals.Unhurried(ctx) && c.limits.full(ctx, method) || calls.crowded() && time.Since(since) >= crowdYoung
+	if approvals.Patient(ctx) {
+		return c.limits.full(ctx, method) || calls.crowded() && time.Since(since) >= crowdYoung
+	}
+	return since.IsZero() && calls.crowded()
 }
 
 // learnPeople has the answer about a person remembered together with those about everybody else in the workspace, where
@@ -67,7 +70,7 @@ func (c *Client) learnPeople(ctx context.Context, id identity, user string, sinc
 	if !c.inCrowd(ctx, methodUserInfo, &c.personCalls, since) {
 		return
 	}
-	ctx = approvals.InHurry(ctx)
+	ctx = approvals.WithPatience(ctx, false) // it serves everybody, and nobody else calls the method
 	// users.list has to be told one workspace of an organisation.
 	if id.enterprise != "" || c.limits.full(ctx, methodUsers) || c.people.serves(user, &since) {
 		return
@@ -152,12 +155,12 @@ func (c *Client) lookAtCrowd(ctx context.Context, channel, user string, since ti
 // learnCrowd has the answer about a channel remembered together with those about the bot's other conversations, where
 // many are asked about. What it cannot find out is left to conversations.info.
 func (c *Client) learnCrowd(ctx context.Context, id identity, channel string, since time.Time) {
-	if c.limits.left(methodChannelInfo) <= 0 && !c.inCrowd(ctx, methodChannelInfo, &c.infoCalls, since) {
+	refused := c.limits.left(methodChannelInfo) > 0
+	if !refused && (!c.infoCalls.crowded() || time.Since(since) < crowdYoung) {
 		return
 	}
-	ctx = approvals.InHurry(ctx)
 	// users.conversations has to be told one workspace of an organisation, see InChannel.
-	if id.enterprise != "" || c.limits.full(ctx, methodPlaces) || c.channels.serves(channel, &since) {
+	if id.enterprise != "" || c.limits.left(methodPlaces) > 0 || c.channels.serves(channel, &since) {
 		return
 	}
 	_, err := c.crowd.get(ctx, "", since, func(ctx context.Context) (conversations, error) {

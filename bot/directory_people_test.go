@@ -100,7 +100,7 @@ func TestCrowdOfPeopleIsLearntOfByLists(t *testing.T) {
 				over := make(chan struct{})
 				for i := range min(w.people, 1000) {
 					crowd.Go(func() {
-						ctx := approvals.WithoutHurry(t.Context())
+						ctx := approvals.WithPatience(t.Context(), true)
 						for c.most == 0 || time.Since(began) < 2*c.most {
 							who, err := cl.Person(ctx, user(w.name(i)), time.Time{})
 							in := false

@@ -30,42 +30,42 @@ var rations = map[string]int{
 // sent away again. Once it has said so, questions get turns at the distance that the calls before speak of, as posts
 // do: see pacing. A person who waits a moment for a turn is better served than one whose click is not confirmed.
 //
-// Questions that nobody waits for with a button pressed (approvals.WithoutHurry) leave half of each ration to the
-// others: a thousand mentions at once would otherwise keep people from deciding for minutes.
+// Questions that may be put off (approvals.WithPatience) take at most half of each ration, whatever becomes of them: a
+// thousand mentions at once would otherwise keep people from deciding for minutes.
 type limits struct {
-	mu    sync.Mutex
-	lanes map[string]*lane // by method
+	mu      sync.Mutex
+	lanes   map[string]*lane       // by method
+	patient map[string][]time.Time // when questions were put within countedFor that may be put off, by method
 }
 
-func newLimits() *limits { return &limits{lanes: map[string]*lane{}} }
+func newLimits() *limits {
+	return &limits{lanes: map[string]*lane{}, patient: map[string][]time.Time{}}
+}
 
 var (
-	errAskedToWait = errors.New("Slack asked to wait")
-	// errMakesRoom is of a question without hurry that makes room for others. One that is in a hurry is asked all the
-	// same.
+	errAskedToWait = errors.New("asked by Slack to wait")
+	// errMakesRoom is of a question that is put off for others. One that is not patient is asked all the same.
 	errMakesRoom = errors.New("others come first")
 )
 
 // call makes a call of the method in its turn. When that is more than mostTurn away, or Slack sends the call away, the
 // error is a *approvals.RetryError.
 func (l *limits) call(ctx context.Context, method string, call func() error) error {
-	take := l.turn
-	if approvals.Unhurried(ctx) {
-		take = l.turnBehind
+	take, again, why := l.turn, l.left, errAskedToWait // again: Slack may have sent another one away meanwhile
+	if approvals.Patient(ctx) {
+		take, again, why = l.patientTurn, l.patientTurn, errMakesRoom
 	}
 	wait := take(method)
 	if 0 < wait && wait <= mostTurn {
 		if !sleep(ctx, wait) {
 			return fmt.Errorf("call %s: %w", method, context.Cause(ctx))
 		}
-		if wait = l.left(method); approvals.Unhurried(ctx) { // Slack may have sent another one away meanwhile
-			wait = take(method)
-		}
+		wait = again(method)
 	}
 	if wait > 0 {
-		return &approvals.RetryError{After: wait, Err: fmt.Errorf("call %s: %w", method, l.why(method))}
+		return &approvals.RetryError{After: wait, Err: fmt.Errorf("call %s: %w", method, why)}
 	}
-	began := l.begin(method)
+	began := time.Now()
 	err := call()
 	after, limit := limited(err)
 	l.done(method, began, after, err == nil)
@@ -73,14 +73,6 @@ func (l *limits) call(ctx context.Context, method string, call func() error) err
 		return &approvals.RetryError{After: after, Err: fmt.Errorf("call %s: %w", method, err)}
 	}
 	return err
-}
-
-// why is what a question has to wait for.
-func (l *limits) why(method string) error {
-	if l.left(method) > 0 {
-		return errAskedToWait
-	}
-	return errMakesRoom
 }
 
 // turn takes the next turn and returns how far away it is; one that is more than mostTurn away is not taken.
@@ -96,9 +88,9 @@ func (l *limits) turn(method string) time.Duration {
 	return wait
 }
 
-// turnBehind takes a turn that leaves enough to those who are in a hurry, or returns how far away the next one is.
-// Those who wait for long do not all come back at once.
-func (l *limits) turnBehind(method string) time.Duration {
+// patientTurn takes a turn that leaves enough to others, or returns how far away the next one is. Those who wait for
+// long do not all come back at once.
+func (l *limits) patientTurn(method string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, of := time.Now(), l.lane(method)
@@ -106,6 +98,7 @@ func (l *limits) turnBehind(method string) time.Duration {
 	switch {
 	case wait <= 0:
 		of.next = now.Add(of.distance.gap)
+		l.patient[method] = append(l.patient[method], now)
 		return 0
 	case wait > mostTurn:
 		wait += rand.N(comeBack)
@@ -113,18 +106,17 @@ func (l *limits) turnBehind(method string) time.Duration {
 	return wait
 }
 
-// room is when there is room for a question without hurry. l.mu is held.
+// room is when there is room for another patient question. l.mu is held.
 func (l *limits) room(method string, now time.Time) time.Time {
-	of, most := l.lane(method), rations[method]/2
-	of.age(now)
-	over := len(of.recent) + of.flying - most
-	switch {
-	case most == 0 || over < 0:
-		return now
-	case over < len(of.recent):
-		return of.recent[over].Add(countedFor)
+	const counted = countedFor + time.Second // not every call takes as long to arrive at Slack
+	put, most := l.patient[method], rations[method]/2
+	for len(put) > 0 && now.Sub(put[0]) >= counted {
+		put = put[1:]
 	}
-	return now.Add(countedFor)
+	if l.patient[method] = put; most == 0 || len(put) < most {
+		return now
+	}
+	return put[len(put)-most].Add(counted)
 }
 
 // full reports whether a question would have to wait.
@@ -132,15 +124,7 @@ func (l *limits) full(ctx context.Context, method string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	return l.lane(method).until.After(now) || approvals.Unhurried(ctx) && l.room(method, now).After(now)
-}
-
-// begin notes that a call begins.
-func (l *limits) begin(method string) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lane(method).flying++
-	return time.Now()
+	return l.lane(method).until.After(now) || approvals.Patient(ctx) && l.room(method, now).After(now)
 }
 
 // left is how long Slack wants the method left alone.
@@ -154,13 +138,11 @@ func (l *limits) left(method string) time.Duration {
 func (l *limits) done(method string, began time.Time, after time.Duration, worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, of := time.Now(), l.lane(method)
-	of.flying--
-	switch {
+	switch now := time.Now(); {
 	case after > 0:
-		of.refused(began, now, after)
+		l.lane(method).refused(began, now, after)
 	case worked:
-		of.worked(began, now)
+		l.lane(method).worked(began, now)
 	}
 }
 
