@@ -18,16 +18,14 @@ const settleTimeout = 10 * time.Second
 
 // execute claims the run of the job and takes it as far as it gets: to its answer, to questions, or to an error.
 func (w *Worker) execute(ctx context.Context, job Job) error {
-	sure, failed, err := w.awaitRight(ctx, job)
+	sure, err := w.awaitRight(ctx, job)
 	if err != nil {
 		return err
 	}
-	x, err := w.claim(ctx, job)
+	x, err := w.claim(ctx, job, sure)
 	if x == nil || err != nil {
 		return err
 	}
-	x.job, x.failed = job, failed
-	x.sure = sure || x.run.StateItems > 0
 	fault.Point(at(x.run.StateItems > 0, "resume.leased", "run.leased"))
 	defer w.claims.remove(x.run.Owner)
 	ctx, end := x.traceWork(ctx)
@@ -188,12 +186,20 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if !x.sure {
 		if err := x.mayStart(ctx, x.run); err != nil {
 			err = fmt.Errorf("start for %s: %w", x.run.Requester, err)
-			if later := x.putOff(x.job, err); later != nil {
+			if later := x.putOff(x.run, err); later != nil {
 				err = later
 			}
 			return nil, err
 		}
-		x.sure = true
+		if x.run.Unsure {
+			err := x.write(ctx, func(c *txn, r *Run) error {
+				c.nowSure(r)
+				return nil
+			})
+			if err != nil {
+				return nil, stored(err)
+			}
+		}
 	}
 	earlier, err := x.memory(ctx)
 	if err != nil {

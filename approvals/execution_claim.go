@@ -25,8 +25,7 @@ type execution struct {
 	config   AgentConfig
 	runner   *agent.Runner
 	options  agent.RunOptions
-	job      Job
-	sure     bool            // that the run's requester may start it, or might when it was started
+	sure     bool            // that the run's requester may start it was found out just now
 	state    *agent.RunState // nil before the first turn of a run
 	requests []*Request      // as they were at the claim
 	applied  []*Request      // those whose end this execution has taken over
@@ -46,8 +45,8 @@ type execution struct {
 }
 
 // claim takes the lease of the run, or returns nil when there is nothing to do. A *RetryError says when somebody
-// else's lease ends.
-func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
+// else's lease ends. sure says that the run's requester may start it.
+func (w *Worker) claim(ctx context.Context, job Job, sure bool) (x *execution, err error) {
 	owner := w.start + "/" + rand.Text()
 	w.claims.add(owner) // before anybody can read it
 	defer func() {
@@ -81,10 +80,13 @@ func (w *Worker) claim(ctx context.Context, job Job) (x *execution, err error) {
 				return err
 			}
 			r.Owner, r.LeaseUntil = owner, c.now.Add(w.lease)
+			if sure {
+				c.nowSure(r)
+			}
 		}
 		requests, err := c.asking(r)
 		x = &execution{
-			Worker: w, run: r, held: began,
+			Worker: w, run: r, held: began, failed: job.Attempts, sure: sure,
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
 			became: ActivityOver, reached: FollowOver, stands: "taken_over",
 		}

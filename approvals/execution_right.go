@@ -20,37 +20,37 @@ const (
 	mostLate = 10_000
 )
 
-// late are the runs that this process has put off because nobody could say whether they may start, and how often their
-// jobs have been tried for that.
+// late are the runs that this process has put off because nobody could say whether they may start.
 type late struct {
 	mu   sync.Mutex
-	runs map[RunKey]int
+	runs map[RunKey]struct{}
 }
 
-func (l *late) set(ws WorkspaceID, id RunID, tries int) {
+func (l *late) add(r *Run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.runs) >= mostLate {
 		clear(l.runs)
 	}
-	l.runs[RunKey{Workspace: ws, Run: id}] = tries
+	l.runs[RunKey{Workspace: r.Workspace, Run: r.ID}] = struct{}{}
 }
 
-func (l *late) tries(ws WorkspaceID, id RunID) (tries int, is bool) {
+// take reports whether the run is one of them, which it is not any more.
+func (l *late) take(ws WorkspaceID, id RunID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tries, is = l.runs[RunKey{Workspace: ws, Run: id}]
-	return tries, is
+	key := RunKey{Workspace: ws, Run: id}
+	_, is := l.runs[key]
+	delete(l.runs, key)
+	return is
 }
 
 // awaitRight puts a run off once more for as long as the directory, which is asked too much, does not say whether its
 // requester may start it. Nothing is claimed for that, and nothing recorded. sure says that they may; whatever else
-// comes out is left to the execution. failed is how often the job has failed otherwise.
-func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, failed int, err error) {
-	tries, late := w.late.tries(job.Workspace, RunID(job.ID))
-	failed = max(0, job.Attempts-tries)
-	if !late {
-		return false, failed, nil
+// comes out is left to the execution.
+func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error) {
+	if !w.late.take(job.Workspace, RunID(job.ID)) {
+		return false, nil
 	}
 	var r *Run
 	err = w.store.View(ctx, func(tx Tx) (err error) {
@@ -58,23 +58,31 @@ func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, failed int
 		return err
 	})
 	if err != nil || r.Status != RunQueued || r.StateItems > 0 {
-		return false, failed, nil // the claim says what is wrong, if anything
+		return false, nil // the claim says what is wrong, if anything
 	}
 	if err = w.mayStart(ctx, r); err == nil {
-		return true, failed, nil
+		return true, nil
 	}
-	return false, failed, w.putOff(job, err)
+	return false, w.putOff(r, err)
 }
 
 // putOff returns a *RetryError for one of mayStart's, which comes sooner than the directory has said: meanwhile it may
 // have been found out in another way. For any other error it returns nil.
-func (w *Worker) putOff(job Job, err error) error {
+func (w *Worker) putOff(r *Run, err error) error {
 	later, ok := errors.AsType[*RetryError](err)
 	if !ok {
 		return nil
 	}
-	w.late.set(job.Workspace, RunID(job.ID), job.Attempts+1)
-	return &RetryError{After: min(later.After, rightAgain), Err: err}
+	w.late.add(r)
+	return &RetryError{After: min(later.After, rightAgain), Err: err, Uncounted: true}
+}
+
+// nowSure notes that the run's requester may start it.
+func (c *txn) nowSure(r *Run) {
+	if r.Unsure {
+		r.Unsure = false
+		c.changed(r)
+	}
 }
 
 // mayStart says whether the run's requester may start it now. The message may have waited for days behind another run,

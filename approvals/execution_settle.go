@@ -329,7 +329,10 @@ func (x *execution) finish(ctx context.Context) error {
 func (x *execution) fail(ctx context.Context, err error) error {
 	x.log.ErrorContext(ctx, "run failed", "run", x.run.ID, "error", err)
 	trip, ok := errors.AsType[*agent.TripwireError](err)
-	return x.end(ctx, ending{to: RunFailed, text: failure(err), refused: ok && trip.Tool == ""})
+	return x.end(ctx, ending{
+		to: RunFailed, text: failure(err), refused: ok && trip.Tool == "",
+		barred: x.state == nil && errors.Is(err, ErrUnauthorized),
+	})
 }
 
 // end is the settlement of a run that goes no further.
@@ -350,7 +353,7 @@ func (x *execution) end(ctx context.Context, e ending) error {
 			e.mark = markOf(x.state)
 		}
 	}
-	e.idle, e.sure = true, x.sure
+	e.idle = true
 	return x.ended(x.settling(ctx, func(c *txn, r *Run) error {
 		if x.state != nil {
 			x.account(r)

@@ -180,11 +180,12 @@ func TestMentionsInACrowdAreQueued(t *testing.T) {
 func TestWordsOfNobodyAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		regular, cancelled, remembered bool
+		regular, cancelled, remembered, known bool
 	}{
 		"a guest":                       {},
 		"cancelled before it was known": {regular: true, cancelled: true},
 		"the control: a member":         {regular: true, remembered: true},
+		"known from the beginning":      {regular: true, cancelled: true, remembered: true, known: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,14 +193,18 @@ func TestWordsOfNobodyAreNotRemembered(t *testing.T) {
 			m := &ears{}
 			b.model(m)
 			step := b.step()
-			b.people.fail(&approvals.RetryError{After: time.Hour, Err: errors.New("asked too much")})
+			if !c.known {
+				b.people.fail(&approvals.RetryError{After: time.Hour, Err: errors.New("asked too much")})
+			}
 			in := b.submission(bob, place, "words of bob")
 			got, err := b.service.Submit(approvals.WithoutHurry(t.Context()), in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := step(runJob(got.Run)); err == nil {
-				t.Error("it runs, and nobody knows who asked for it")
+			if !c.known {
+				if err := step(runJob(got.Run)); err == nil {
+					t.Error("it runs, and nobody knows who asked for it")
+				}
 			}
 			b.people.fail(nil)
 			b.people.mu.Lock()

@@ -123,6 +123,8 @@ type RetryError struct {
 	Err   error
 	// Unsent says of a delivery that nothing of it went out: the next one need not look for it.
 	Unsent bool
+	// Uncounted says of a job that it has not failed: Job.Attempts stays as it is.
+	Uncounted bool
 }
 
 func (e *RetryError) Error() string { return e.Err.Error() }

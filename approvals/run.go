@@ -93,6 +93,9 @@ type Run struct {
 	Streams int `json:"streams,omitempty"`
 	// Trace refers to the span of what queued the run last: see trace.Link. Empty where nothing is traced.
 	Trace string `json:"trace,omitempty"`
+	// Unsure says that the run was queued before it was known whether its requester may start runs, and that this is
+	// not known yet. Nothing of such a run happens, and its words are in no memory.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // GuardrailVerdict is what a guardrail did in a run.

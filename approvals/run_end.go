@@ -30,9 +30,7 @@ type ending struct {
 	// refused says that a guardrail of the agent refused the last message, which is not remembered.
 	refused bool
 	keep    bool // keep the saved state, for whoever finds out why it cannot be used
-	// sure says that the run's requester might start it. Of a run that has no state it is not known otherwise, and
-	// what nobody knows to be said by somebody who may ask is not remembered.
-	sure bool
+	barred  bool // its requester may not start it: what they wrote is not remembered
 }
 
 func (e *ending) actor() string {
@@ -150,7 +148,7 @@ func (c *txn) closeRequests(requests []*RequestHead, e *ending) error {
 // without an output gets what known says: the one that the journal has, or a sentence that says what is known of it.
 func (c *txn) remember(r *Run, e *ending, known func(agent.Item) agent.ToolOutput) error {
 	items := e.items
-	if len(items) == 0 && r.StateItems == 0 && !e.sure {
+	if len(items) == 0 && r.StateItems == 0 && (r.Unsure || e.barred) {
 		return nil
 	}
 	if len(items) == 0 {

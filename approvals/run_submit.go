@@ -23,7 +23,7 @@ const (
 //
 // A directory that is asked too much puts questions off, with a *RetryError. Under a context marked by WithoutHurry the
 // run is queued then, unless one of the place is under way: whether its requester may start it is found out before it
-// starts, and if they may not, it ends there.
+// starts, and if they may not, it ends there. See Run.Unsure.
 func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 	if err := s.check(in); err != nil {
 		return Receipt{}, fmt.Errorf("submit: %w", err)
@@ -38,13 +38,9 @@ func (s *Service) Submit(ctx context.Context, in Submission) (Receipt, error) {
 // submit records what was submitted, or that it was refused.
 func (a *admission) submit(ctx context.Context) (Receipt, error) {
 	in := &a.in
-	refusal := a.service.mayStart(WithPatience(ctx, Unhurried(ctx)), *in)
-	var open error // why it is not known yet whether they may
+	refusal, open := a.judge(ctx)
 	if refusal != nil && !errors.Is(refusal, ErrUnauthorized) {
-		if _, putOff := errors.AsType[*RetryError](refusal); !putOff || !Unhurried(ctx) {
-			return Receipt{}, refusal
-		}
-		open, refusal = refusal, nil
+		return Receipt{}, refusal
 	}
 	if err := fault.Error("event.before_store"); err != nil {
 		return Receipt{}, err
@@ -86,6 +82,31 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 	}
 	fault.Point("event.after_store")
 	return receipt, nil
+}
+
+// judge says whether the requester may start runs in the place. open says why that cannot be said yet where the run is
+// to be queued all the same. Behind a run that is under way nothing is queued so: there it is asked with more urgency.
+func (a *admission) judge(ctx context.Context) (refusal, open error) {
+	patient := Unhurried(ctx)
+	refusal = a.service.mayStart(WithPatience(ctx, patient), a.in)
+	if _, putOff := errors.AsType[*RetryError](refusal); !putOff || !patient {
+		return refusal, nil
+	}
+	err := a.service.store.View(ctx, func(tx Tx) error {
+		_, err := tx.ActiveRun(a.in.Workspace, a.in.Place)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, refusal
+	case err != nil:
+		return fmt.Errorf("look for a run of the place: %w", err), nil
+	}
+	refusal = a.service.mayStart(ctx, a.in)
+	if _, putOff := errors.AsType[*RetryError](refusal); putOff { // it may be a repeat of what is queued already
+		return nil, refusal
+	}
+	return refusal, nil
 }
 
 func (s *Service) check(in Submission) error {
@@ -220,7 +241,7 @@ func (a *admission) admit(c *txn, open error) (receipt Receipt, refused, err err
 	r := &Run{
 		Workspace: in.Workspace, ID: a.run, Place: in.Place, Agent: in.Agent,
 		Requester: in.Requester, Input: in.Text, Created: c.now, RetryOf: a.retryOf, StateMessage: in.State,
-		Message: in.Message, Files: in.Files,
+		Message: in.Message, Files: in.Files, Unsure: open != nil,
 	}
 	if err := a.tellRetry(c, r.ID, ""); err != nil {
 		return Receipt{}, nil, err

@@ -47,8 +47,8 @@ type Job struct {
 	// Due is on the store's clock; a zero time, and any other in the past, is now.
 	Due   time.Time `json:"due"`
 	Place *Place    `json:"place,omitempty"` // for JobDeliver
-	// Attempts is for handlers to read: how often in a row the job has failed. Enqueue ignores it and leaves it as it
-	// is.
+	// Attempts is for handlers to read: how often in a row the job has failed, those among it that asked for a pause
+	// unless that was RetryError.Uncounted. Enqueue ignores it and leaves it as it is.
 	Attempts int `json:"attempts,omitempty"`
 	// Copy is which copies of the place's notifications a JobDeliver delivers.
 	Copy Copy `json:"copy,omitempty"`

@@ -109,7 +109,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 
 		deliverers: make(chan struct{}, deliverAtOnce),
 		beginning:  newBeginning(),
-		late:       late{runs: map[RunKey]int{}},
+		late:       late{runs: map[RunKey]struct{}{}},
 	}
 	if w.renew >= w.lease {
 		return nil, fmt.Errorf("%w: worker renews a lease of %s only every %s", ErrInvalid, w.lease, w.renew)

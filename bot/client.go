@@ -59,7 +59,7 @@ type Client struct {
 	infoCalls   recentCalls
 	personCalls recentCalls
 	placesCalls recentCalls
-	noList      atomic.Pointer[time.Time] // when users.list turned out to be of no use
+	noList      atomic.Pointer[time.Time] // users.list is of no use until then
 	links       *cache[string]            // permalinks of messages; empty where Slack gives none
 	limits      *limits
 	standing    *standing

@@ -18,8 +18,8 @@ import (
 // three: of the people of the workspace, of those in a conversation, and of the conversations that the bot is in. A
 // crowd is learnt of by the list, and what the list does not tell of is asked about one by one.
 //
-// Decisions need answers of their own each time. Lists are not read for them, unless Slack refuses to tell what a
-// conversation is.
+// Decisions need answers that were asked for since they arrived. Lists are not read for them, unless Slack refuses to
+// tell what a conversation is; one that was asked for since then by others serves them too.
 
 const (
 	// crowdCalls about one person or conversation within crowdTime are a crowd: a little less than Slack takes for
@@ -29,9 +29,10 @@ const (
 	// crowdYoung is how young an answer some need that each need one of their own, as decisions do.
 	crowdYoung = time.Second
 	// mostPeoplePages of the workspace are read. Where there are more people the list is of little use, and it is left
-	// alone for listLeftAlone; as it is where Slack does not give it.
+	// alone for listLeftAlone; as it is where Slack refuses it. After any other failure it is tried again soon.
 	mostPeoplePages = 5
 	listLeftAlone   = time.Hour
+	listTriedAgain  = 20 * time.Second
 )
 
 // recentCalls are the times of the last calls of a method.
@@ -75,7 +76,7 @@ func (c *Client) learnPeople(ctx context.Context, id identity, user string, sinc
 	if id.enterprise != "" || c.limits.full(ctx, methodUsers) || c.people.serves(user, &since) {
 		return
 	}
-	if left := c.noList.Load(); left != nil && time.Since(*left) < listLeftAlone {
+	if until := c.noList.Load(); until != nil && time.Now().Before(*until) {
 		return
 	}
 	_, err := c.everybody.get(ctx, "", since, func(ctx context.Context) (none struct{}, err error) {
@@ -89,10 +90,15 @@ func (c *Client) learnPeople(ctx context.Context, id identity, user string, sinc
 // listPeople remembers who the people of the workspace are. See https://docs.slack.dev/reference/methods/users.list.
 func (c *Client) listPeople(ctx context.Context, id identity) (err error) {
 	defer func() {
-		if _, putOff := errors.AsType[*approvals.RetryError](err); err != nil && !putOff && ctx.Err() == nil {
-			now := time.Now()
-			c.noList.Store(&now)
+		_, putOff := errors.AsType[*approvals.RetryError](err)
+		if err == nil || putOff {
+			return
 		}
+		until := time.Now().Add(listTriedAgain)
+		if _, refused := refusal(err); refused || errors.Is(err, errTooMany) {
+			until = time.Now().Add(listLeftAlone)
+		}
+		c.noList.Store(&until)
 	}()
 	form := url.Values{"limit": {fmt.Sprint(channelPage)}}
 	for range mostPeoplePages {

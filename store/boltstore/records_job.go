@@ -204,7 +204,10 @@ func (t *tx) retryJob(k []byte, gen uint64, cause error) (err error) {
 		return err
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](cause); ok {
-		rec.retry(gen, t.now, min(asked.After, approvals.MaxPause), true)
+		before := rec.Attempts
+		if rec.retry(gen, t.now, min(asked.After, approvals.MaxPause), true); asked.Uncounted {
+			rec.Attempts = before
+		}
 	} else {
 		rec.retry(gen, t.now, backOff(rec.Attempts), false)
 	}

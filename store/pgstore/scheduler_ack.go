@@ -18,6 +18,7 @@ type endedJob struct {
 	outcome outcome
 	after   time.Duration // of a failure: when to try again
 	firm    bool          // not before that, whatever is enqueued
+	counts  int32         // so many failures more
 	newer   bool          // it is for a newer version of the program
 }
 
@@ -41,9 +42,13 @@ func ended(j claimedJob, err error, told bool) endedJob {
 		return endedJob{claimedJob: j, outcome: interrupted, newer: true}
 	}
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
-		return endedJob{claimedJob: j, outcome: failed, after: min(asked.After, approvals.MaxPause), firm: true}
+		end := endedJob{claimedJob: j, outcome: failed, after: min(asked.After, approvals.MaxPause), firm: true}
+		if !asked.Uncounted {
+			end.counts = 1
+		}
+		return end
 	}
-	return endedJob{claimedJob: j, outcome: failed, after: backOff(j.Attempts)}
+	return endedJob{claimedJob: j, outcome: failed, after: backOff(j.Attempts), counts: 1}
 }
 
 // fence has a statement touch only what is still claimed as it was for the handler.
@@ -76,7 +81,7 @@ update jobs j set
     paused = case when $6 = 1 and $8 and j.first <= j.claim_generation then now() end,
     attempts = case
         when $6 = 0 then 0
-        when $6 = 1 and j.first <= j.claim_generation then j.attempts + 1
+        when $6 = 1 and j.first <= j.claim_generation then j.attempts + $9::int
         else j.attempts end,
     again = null, claim_owner = null, claim_number = null, claim_until = null, claim_generation = null
 where ` + ofJob + " and " + fence + `
@@ -91,7 +96,8 @@ func (c *claims) end(ctx context.Context, jobs []endedJob, reminders bool) (stay
 	b := new(pgx.Batch)
 	for _, j := range jobs {
 		b.Queue(c.fenced(sqlAckJob), j.key.args(c.owner, j.number, int32(j.outcome))...)
-		repeat := b.Queue(c.fenced(sqlRepeatJob), j.key.args(c.owner, j.number, int32(j.outcome), j.after, j.firm)...)
+		args := j.key.args(c.owner, j.number, int32(j.outcome), j.after, j.firm, j.counts)
+		repeat := b.Queue(c.fenced(sqlRepeatJob), args...)
 		repeat.Query(func(rows pgx.Rows) error {
 			found, err := collectFound(rows)
 			stay = append(stay, found...)

@@ -192,11 +192,16 @@ func testJobRetry(s *suite) {
 func testJobRetryError(s *suite) {
 	const pause = 300 * time.Millisecond
 	times := make(chan time.Time, 10)
-	var again atomic.Bool
-	defer s.dispatch(func(context.Context, approvals.Job) error {
+	var tries atomic.Int64
+	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
 		times <- time.Now()
-		if !again.Swap(true) {
-			return fmt.Errorf("deliver: %w", &approvals.RetryError{After: pause, Err: errors.New("rate limited")})
+		n := tries.Add(1)
+		if want := max(0, int(n)-3); j.Attempts != want {
+			s.Errorf("try %d is told of %d failures, not of %d", n, j.Attempts, want)
+		}
+		if n <= 3 { // the first and the second have not failed
+			later := &approvals.RetryError{After: pause, Err: errors.New("rate limited"), Uncounted: n <= 2}
+			return fmt.Errorf("deliver: %w", later)
 		}
 		return nil
 	})()
@@ -208,6 +213,8 @@ func testJobRetryError(s *suite) {
 	if gap := await(s, "the second try", times).Sub(begin); gap < pause {
 		s.Errorf("tried again after %v, asked for %v", gap, pause)
 	}
+	await(s, "the third try", times)
+	await(s, "the last try", times)
 }
 
 func testJobPanic(s *suite) {

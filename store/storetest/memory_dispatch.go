@@ -194,6 +194,9 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 	if asked, ok := errors.AsType[*approvals.RetryError](err); ok {
 		m.Due = now.Add(min(asked.After, approvals.MaxPause))
 		m.NotBefore, m.Paused = m.Due, now
+		if asked.Uncounted {
+			m.Attempts--
+		}
 	}
 	if again != nil {
 		m.Due = earliest(m.Due, *again)
