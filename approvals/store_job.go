@@ -35,8 +35,8 @@ func (k JobKind) AtOnce() int {
 // enqueueing one that is being handled makes it run again afterwards, at that due time. No job is handled before it is
 // due. A handler's nil removes the job unless it was enqueued again since the handler was given it. Its error repeats
 // the job with back-off, or sooner when it is enqueued meanwhile; but after a *RetryError it is not handled before
-// After has passed, whatever is enqueued; see MaxPause. A handler that panics has failed; one that returns because ctx
-// has ended has not been started. Jobs survive a restart.
+// After has passed, whatever is enqueued; see MaxPause. A handler that panics or ends its goroutine has failed; one
+// that returns because ctx has ended has not been started. Jobs survive a restart.
 //
 // A job may be handled late, more than once, out of order, and, by another process, at the same time as here: leases
 // and versions of what it is about decide who may act. Stores that are Exclusive never handle one key twice at once.

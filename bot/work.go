@@ -8,11 +8,14 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"countersign/internal/gopool"
 )
 
 const (
 	maxQueued  = 1024 // deliveries under way or waiting for their turn
 	maxFollow  = 64   // follow-ups at once: messages to people, modals
+	mostSpare  = 192  // goroutines that wait for the next handler: two for each click of many people
 	followTime = 30 * time.Second
 )
 
@@ -31,7 +34,7 @@ type work struct {
 	queues  map[string][]func(context.Context)
 	queued  int
 	running sync.WaitGroup // what is under way
-	runners *runners       // while running
+	pool    *gopool.Pool   // while running
 	follow  chan struct{}
 }
 
@@ -44,8 +47,8 @@ func newWork(log *slog.Logger) *work {
 func (w *work) start(ctx context.Context, grace time.Duration) (finish func()) {
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	w.mu.Lock()
-	runners := newRunners()
-	w.ctx, w.runners = lasting, runners
+	pool := gopool.New(mostSpare)
+	w.ctx, w.pool = lasting, pool
 	w.mu.Unlock()
 	return func() {
 		w.mu.Lock()
@@ -53,7 +56,7 @@ func (w *work) start(ctx context.Context, grace time.Duration) (finish func()) {
 		w.mu.Unlock()
 		timer := time.AfterFunc(grace, end)
 		w.running.Wait()
-		runners.end()
+		pool.Close()
 		timer.Stop()
 		end()
 	}
@@ -82,7 +85,7 @@ func (w *work) add(key string, handle func(context.Context)) error {
 // run has a goroutine run f, which finish waits for. It is for what is open for business, and for handlers.
 func (w *work) run(f func()) {
 	w.running.Add(1)
-	w.runners.run(func() {
+	w.pool.Go(func() {
 		defer w.running.Done()
 		f()
 	})

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/gopool"
 )
 
 // Dispatch hands due jobs to handle; every group of every kind of jobs has Config.Workers slots of its own. It learns
 // of jobs from the commits that enqueue them and reads the file only when something is due. A handler that panics
-// counts as failed. When ctx has ended, what a handler returns with an error is repeated later as if it had not been
-// started. Dispatch returns an error when the store is closed or has failed, and when it runs already.
+// or ends its goroutine counts as failed. When ctx has ended, what a handler returns with an error is repeated later
+// as if it had not been started. Dispatch returns an error when the store is closed or has failed, and when it runs
+// already.
 func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
 	if err := s.startDispatch(); err != nil {
 		return fmt.Errorf("dispatch jobs: %w", err)
@@ -68,12 +70,12 @@ type scheduler struct {
 	busy   map[string]bool   // keys of jobs that are being handled; true: it may be due again by now
 	acked  map[string]uint64 // of the claim under way: what the file still has and was handled
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
-	horizon uint64
-	lookAt  time.Time // when a job will be due that is planned; zero: none is
-	woken   bool      // a commit has planned something since the last look at the file
-	handlers
-	ended chan claimedJob
-	flush flusher
+	horizon  uint64
+	lookAt   time.Time // when a job will be due that is planned; zero: none is
+	woken    bool      // a commit has planned something since the last look at the file
+	handlers *gopool.Pool
+	ended    chan claimedJob
+	flush    flusher
 }
 
 func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *scheduler {
@@ -84,7 +86,7 @@ func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *
 		queued:   make(map[string]string),
 		busy:     make(map[string]bool),
 		acked:    make(map[string]uint64),
-		handlers: newHandlers(),
+		handlers: gopool.New(mostIdle),
 		ended:    make(chan claimedJob),
 		woken:    true,
 		flush:    flusher{store: s, done: make(chan error)},
@@ -192,8 +194,7 @@ func (d *scheduler) drain() {
 			d.flush.ended(err)
 		}
 	}
-	close(d.next)
-	d.running.Wait()
+	d.handlers.Close()
 }
 
 // start starts handlers for what is due, as far as there are free slots, and returns in which time to look again;
@@ -224,7 +225,7 @@ func (d *scheduler) start(ctx context.Context) (wait time.Duration, err error) {
 		return 0, err
 	}
 	for _, j := range c.jobs {
-		d.handOver(ctx, j)
+		d.handlers.Go(func() { d.work(ctx, j) })
 	}
 	d.woken, d.lookAt = false, time.Time{}
 	if c.next.IsZero() {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -29,55 +28,23 @@ func backOff(attempts int) time.Duration {
 // mostIdle is how many goroutines wait for the next job.
 const mostIdle = 32
 
-// handlers are the goroutines that handle jobs. A goroutine that has handled one waits for the next: a new one begins
-// with a small stack, and growing that took a twentieth of the processor time of a run. All end in drain.
-type handlers struct {
-	next    chan claimedJob // to one that waits; closed when there are no more
-	idle    chan struct{}   // one element for each that waits, or is about to
-	running sync.WaitGroup
-}
-
-func newHandlers() handlers {
-	return handlers{next: make(chan claimedJob), idle: make(chan struct{}, mostIdle)}
-}
-
-// handOver has a goroutine handle the job, a new one if none waits.
-func (d *scheduler) handOver(ctx context.Context, j claimedJob) {
-	select {
-	case d.next <- j:
-	default:
-		d.running.Go(func() { d.workOn(ctx, j) })
-	}
-}
-
-// workOn handles the job and those that follow, until there are no more or enough others wait.
-func (d *scheduler) workOn(ctx context.Context, j claimedJob) {
-	for {
-		d.work(ctx, j)
-		select {
-		case d.idle <- struct{}{}:
-		default:
-			return
-		}
-		next, more := <-d.next
-		if !more {
-			return
-		}
-		<-d.idle
-		j = next
-	}
-}
-
-// work handles one job and records how that ended: success as an acknowledgement, which a later commit writes;
-// failure at once.
+// work handles one job and records how that ended, also of a handler that ends its goroutine.
 func (d *scheduler) work(ctx context.Context, j claimedJob) {
-	defer func() { d.ended <- j }()
+	err := errGoexit // unless it returns
+	defer func() {
+		j.done = err == nil
+		d.record(ctx, j, err)
+		d.ended <- j
+	}()
+	err = d.call(ctx, j)
+}
+
+// record records how a job ended: success as an acknowledgement, which a later commit writes; failure at once.
+func (d *scheduler) record(ctx context.Context, j claimedJob, err error) {
 	acks, log := d.store.acks, d.store.cfg.Logger
-	err := d.call(ctx, j)
 	switch {
 	case err == nil:
 		acks.add(j.key, j.Generation)
-		j.done = true
 		return
 	case ctx.Err() != nil:
 		return
@@ -97,7 +64,10 @@ func (d *scheduler) work(ctx context.Context, j claimedJob) {
 	}
 }
 
-var errPanicked = errors.New("handler panicked")
+var (
+	errPanicked = errors.New("handler panicked")
+	errGoexit   = errors.New("handler ended its goroutine")
+)
 
 // call runs the handler. What it panics with is not logged: it may hold anything.
 func (d *scheduler) call(ctx context.Context, j claimedJob) (err error) {

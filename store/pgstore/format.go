@@ -47,8 +47,9 @@ func (s *Store) prepareFormat(ctx context.Context) error {
 }
 
 // announce says that this process is there and what it can read, raises the format when nobody is left who could not
-// read it, and learns which one is in force. All of it is sent at once: a process that is frozen in the middle holds
-// nobody up. An announcement and a raise wait for each other, so that neither misses the other.
+// read it, and learns which one is in force and how many others are there. All of it is sent at once: a process that
+// is frozen in the middle holds nobody up. An announcement and a raise wait for each other, so that neither misses the
+// other.
 func (s *Store) announce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, announcePatience)
 	defer cancel()
@@ -58,6 +59,7 @@ func (s *Store) announce(ctx context.Context) error {
 	}
 	defer conn.Release() // closes a connection that is not idle
 	var number int
+	var others int64
 	b := &pgx.Batch{}
 	b.Queue("begin isolation level read committed")
 	b.Queue("select from format for update")
@@ -67,11 +69,13 @@ func (s *Store) announce(ctx context.Context) error {
 	b.Queue(`update format set number = $1 where number < $1 and not exists (
 		select from replicas where reads < $1 and until > clock_timestamp())`, s.reads)
 	b.Queue("delete from replicas where until < clock_timestamp() - interval '1 hour'")
-	b.Queue("select number from format").QueryRow(func(row pgx.Row) error { return row.Scan(&number) })
+	b.Queue(`select number, (select count(*) from replicas where until > clock_timestamp() and id <> $1) from format`,
+		s.id).QueryRow(func(row pgx.Row) error { return row.Scan(&number, &others) })
 	b.Queue("commit")
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("announce this process to the others that use the store: %w", err)
 	}
+	s.others.Store(others)
 	return s.inForce(ctx, number)
 }
 

@@ -18,16 +18,19 @@ import (
 
 var updateFields = flag.Bool("update", false, "rewrite testdata/fields.txt")
 
+// records are what is kept as JSON, by kind.
+var records = map[string]any{
+	kindRun: approvals.Run{}, kindHead: approvals.RequestHead{}, kindContent: approvals.RequestContent{},
+	kindEffect: approvals.EffectRecord{}, kindGrant: approvals.Grant{}, kindInput: approvals.QueuedInput{},
+	kindNotification: approvals.Notification{}, kindCallback: approvals.Callback{}, kindInstallation: installed{},
+	"audit entry": approvals.AuditEntry{},
+}
+
 // TestFields compares the fields of the stored records with those of the format that this program writes.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	var lines []string
-	for kind, record := range map[string]any{
-		kindRun: approvals.Run{}, kindHead: approvals.RequestHead{}, kindContent: approvals.RequestContent{},
-		kindEffect: approvals.EffectRecord{}, kindGrant: approvals.Grant{}, kindInput: approvals.QueuedInput{},
-		kindNotification: approvals.Notification{}, kindCallback: approvals.Callback{}, kindInstallation: installed{},
-		"audit entry": approvals.AuditEntry{},
-	} {
+	for kind, record := range records {
 		lines = append(lines, fieldsOf(kind, reflect.TypeOf(record), nil)...)
 	}
 	slices.Sort(lines)

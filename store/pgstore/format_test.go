@@ -98,6 +98,37 @@ func TestRollout(t *testing.T) {
 	}
 }
 
+// TestOthersAreCounted: each process learns how many others write to the store, which decides how many callers share a
+// transaction. Those that only read do not count.
+func TestOthersAreCounted(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	first := openStore(t, url, Config{})
+	check := func(when string, s *Store, want int64) {
+		t.Helper()
+		s.renew(t.Context())
+		if got := s.others.Load(); got != want {
+			t.Errorf("%s: %d others, want %d", when, got, want)
+		}
+	}
+	check("alone", first, 0)
+	openStore(t, url, Config{ReadOnly: true})
+	check("beside one that reads", first, 0)
+	second := openStore(t, url, Config{})
+	if got := second.others.Load(); got != 1 {
+		t.Errorf("the second one knows of %d others when it has opened the store, want 1", got)
+	}
+	check("beside a second one", first, 1)
+	second.Close()
+	check("alone again", first, 0)
+	gone := openStore(t, url, Config{})
+	lapse := "update replicas set until = until - interval '2 minutes' where id = $1"
+	if _, err := first.clicks.Exec(t.Context(), lapse, gone.id); err != nil {
+		t.Fatal(err)
+	}
+	check("beside one whose announcement has lapsed", first, 0)
+}
+
 // TestReplicaThatWasAway: a replica that was frozen, or cut off, for so long that the others have gone on without it
 // ends its use of the store, and gives back its jobs.
 func TestReplicaThatWasAway(t *testing.T) {

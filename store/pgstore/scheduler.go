@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/gopool"
 )
 
 const (
@@ -22,6 +23,8 @@ const (
 	lookAhead = 2 * sweepEvery
 	// atOnce bounds what one statement claims, reads or acknowledges.
 	atOnce = 500
+	// mostIdle is how many goroutines wait for the next job.
+	mostIdle = 32
 )
 
 // jobSettings differ from their zero value in tests alone.
@@ -63,6 +66,7 @@ type scheduler struct {
 
 	told      *announcements
 	reminders chan reminded        // from River
+	pool      *gopool.Pool         // of handlers and lanes
 	handled   chan endedJob        // from handlers
 	results   chan func(time.Time) // from lanes
 
@@ -116,6 +120,7 @@ func newScheduler(s *Store, db querier, handle func(context.Context, approvals.J
 		told:      newAnnouncements(),
 		reminders: make(chan reminded),
 		handled:   make(chan endedJob),
+		pool:      gopool.New(mostIdle),
 		results:   make(chan func(time.Time)),
 		queues:    make(map[approvals.JobKind]*readyQueue),
 		queued:    make(map[jobKey]bool),
@@ -139,6 +144,7 @@ func (d *scheduler) run(ctx context.Context) {
 		d.wait(ctx, d.next(now))
 	}
 	d.drain(ctx)
+	d.pool.Close()
 }
 
 // take notes what this process has committed, and what has become due by the clock.

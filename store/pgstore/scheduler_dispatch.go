@@ -15,8 +15,9 @@ import (
 // Dispatch hands due jobs to handle, here and wherever else the store is open; every group of every kind of jobs has
 // Config.Workers slots in each process. A job is claimed for 15 seconds, which are prolonged while its handler is at
 // work. When they cannot be, the handler's context ends, and what it returns counts only if nobody has claimed the job
-// since. A handler that panics counts as failed. When ctx has ended, jobs whose handlers return an error are given back
-// at once, for others to begin with. So is a job that only a newer version of the program can do.
+// since. A handler that panics or ends its goroutine counts as failed. When ctx has ended, jobs whose handlers return
+// an error are given back at once, for others to begin with. So is a job that only a newer version of the program can
+// do.
 func (s *Store) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
 	if s.cfg.ReadOnly {
 		return fmt.Errorf("dispatch jobs: %w", ErrReadOnly)

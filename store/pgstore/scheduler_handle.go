@@ -29,6 +29,7 @@ func backOff(attempts int) time.Duration {
 
 var (
 	errPanicked  = errors.New("handler panicked")
+	errGoexit    = errors.New("handler ended its goroutine")
 	errClaimLost = errors.New("the claim of the job has lapsed: another replica may work on it")
 )
 
@@ -41,22 +42,27 @@ func (d *scheduler) work(ctx context.Context, j claimedJob, begun time.Time) {
 	h := &handling{claimedJob: j, cancel: cancel, until: begun.Add(d.set.claimLease())}
 	d.busy[j.number] = h
 	d.lapsesAt(h.until)
-	go func() {
-		err := ctx.Err()
-		if err == nil {
-			err = d.call(ctx, j)
-		}
-		e := ended(j, err, ctx.Err() != nil)
-		if e.outcome == failed {
-			d.log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
-		}
-		d.handled <- e
-	}()
+	d.pool.Go(func() {
+		err := errGoexit // unless it returns
+		defer func() { d.report(ctx, j, err) }()
+		err = d.call(ctx, j)
+	})
 }
 
-// call runs the handler. What it panics with is not logged: it may hold anything. A handler that ends its goroutine has
-// failed as well.
+// report tells the scheduler how a handler ended.
+func (d *scheduler) report(ctx context.Context, j claimedJob, err error) {
+	e := ended(j, err, ctx.Err() != nil)
+	if e.outcome == failed {
+		d.log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
+	}
+	d.handled <- e
+}
+
+// call runs the handler. What it panics with is not logged: it may hold anything.
 func (d *scheduler) call(ctx context.Context, j claimedJob) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			d.log.Error("job handler panicked", "kind", j.Kind, "id", j.ID,

@@ -14,7 +14,7 @@ const patience = 10 * time.Second
 // on the scheduler's goroutine.
 func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(context.Context) (func(time.Time), error)) {
 	l.busy = true
-	go func() {
+	d.pool.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		apply, err := fn(ctx)
@@ -31,7 +31,7 @@ func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(cont
 				d.log.Warn("database not reached for jobs", "for", what, "times", l.failed, "error", err)
 			}
 		}
-	}()
+	})
 }
 
 // start holds the conversations for which there is reason.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"countersign/approvals"
+	"countersign/internal/gopool"
 )
 
 // Store keeps the records in one schema of a PostgreSQL database. It is safe for concurrent use, and so is the
@@ -29,8 +30,9 @@ type Store struct {
 	clock  *clock
 	crypt  atomic.Pointer[encryption] // nil: the store is plain
 
-	views   [2]queue // for clicks and for work
-	updates queue    // for both: two that write at once conflict
+	views   [2]queue     // for clicks and for work
+	updates queue        // for both: two that write at once conflict
+	batches *gopool.Pool // of the transactions that several share
 
 	jobs dispatching
 
@@ -38,6 +40,7 @@ type Store struct {
 	reads  int           // the newest format that it can read
 	later  []laterField  // what comes with formats that may not be in force yet
 	format atomic.Int64  // in force
+	others atomic.Int64  // processes that write to the store beside this one, by its last announcement
 	over   chan struct{} // closed when a newer program has taken over
 	counts counts
 
@@ -84,9 +87,10 @@ func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, schema: schema, born: time.Now(), closing: make(chan struct{}),
-		over: make(chan struct{}), id: []byte(rand.Text())}
+		over: make(chan struct{}), id: []byte(rand.Text()), batches: gopool.New(4)}
 	if err := s.open(ctx, pool); err != nil {
 		s.closePools()
+		s.batches.Close()
 		return nil, fmt.Errorf("open PostgreSQL store: %w", explain(err))
 	}
 	return s, nil
@@ -167,6 +171,7 @@ func (s *Store) Close() error {
 	if first {
 		s.jobs.told.Wait()
 		s.closePools()
+		s.batches.Close()
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ const (
 	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31
 	// rows of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
 	together = 16
+	// togetherAlone is how many do when no other process writes to the store: a fifth more of them a second.
+	togetherAlone = 30
 	// longestWait is how long others wait for a transaction under way, and longestView for one that reads. After that
 	// it is not counted any more.
 	longestWait = 100 * time.Millisecond
@@ -24,7 +26,7 @@ const (
 	straggling = 100 * time.Millisecond
 	// leastWork is how many of those who share a transaction may be at work while people wait. Otherwise people come
 	// first.
-	leastWork = together / 4
+	leastWork = 4
 	// mostTurns is how many turns others have before it is that of whoever has waited longest.
 	mostTurns = 4
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
@@ -143,7 +145,7 @@ func (q *queue) next() {
 	for _, m := range taken {
 		m.called <- call{batch: b}
 	}
-	go b.run()
+	q.store.batches.Go(b.run)
 }
 
 // take takes those whose turn it is out of the queue: somebody who needs a transaction alone, or as many as may share
@@ -171,6 +173,9 @@ func (q *queue) take() (taken []*member) {
 // some returns those who share a transaction next.
 func (q *queue) some() (taken []*member) {
 	left := together
+	if q.store.others.Load() == 0 {
+		left = togetherAlone
+	}
 	for _, work := range []bool{false, true} {
 		keep := 0
 		if !work {

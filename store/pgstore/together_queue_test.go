@@ -58,19 +58,36 @@ func TestTurns(t *testing.T) {
 		{"W" + many("p", 90), many("p", 16) + " " + many("p", 16) + " " + many("p", 16) + " W " + many("p", 16) + " " +
 			many("p", 16) + " " + many("p", 10)},
 	} {
-		q := new(queue)
+		q := queueBeside(1)
 		waitingAs(q, c.waiting)
 		if got := taken(q); got != c.want {
 			t.Errorf("of %s: %s, want %s", c.waiting, got, c.want)
 		}
 	}
+	// Where nobody else writes, more share a transaction.
+	alone := queueBeside(0)
+	waitingAs(alone, many("p", 40)+many("w", 9))
+	if got, want := taken(alone), many("p", 26)+many("w", 4)+" "+many("p", 14)+many("w", 5); got != want {
+		t.Errorf("without other replicas: %s, want %s", got, want)
+	}
+}
+
+// queueBeside returns a queue of a store that so many others write to.
+func queueBeside(others int64) *queue {
+	q := &queue{store: new(Store)}
+	q.store.others.Store(others)
+	return q
 }
 
 // TestTurnsEnd: whoever waits has a turn in the end, also where others come all the time, and each has one.
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		q := new(queue)
+		q := queueBeside(rapid.Int64Range(0, 1).Draw(r, "other replicas"))
+		most := together
+		if q.store.others.Load() == 0 {
+			most = togetherAlone
+		}
 		kinds := rapid.SampledFrom([]string{"p", "w", "P", "W"})
 		waitingAs(q, rapid.StringOfN(rapid.RuneFrom([]rune("pwPW")), 1, 60, -1).Draw(r, "before"))
 		before := q.waiting[len(q.waiting)-1]
@@ -84,7 +101,7 @@ func TestTurnsEnd(t *testing.T) {
 				waitingAs(q, kinds.Draw(r, "who"))
 			}
 			taken := q.take()
-			if len(taken) == 0 || len(taken) > together {
+			if len(taken) == 0 || len(taken) > most {
 				r.Fatalf("%d had a turn", len(taken))
 			}
 			for _, m := range taken {

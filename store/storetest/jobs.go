@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,15 +221,21 @@ func testJobRetryError(s *suite) {
 func testJobPanic(s *suite) {
 	ids := make(chan string, 10)
 	defer s.dispatch(func(_ context.Context, j approvals.Job) error {
-		if j.ID == "bad" && j.Attempts == 0 {
+		switch {
+		case j.Attempts == 0 && j.ID == "panics":
 			panic("boom")
+		case j.Attempts == 0 && j.ID == "exits":
+			runtime.Goexit()
 		}
 		ids <- j.ID
 		return nil
 	})()
-	s.enqueue(job("bad"), job("good"))
-	seen := map[string]bool{await(s, "a job", ids): true, await(s, "the other job", ids): true}
-	if !seen["bad"] || !seen["good"] {
+	s.enqueue(job("panics"), job("exits"), job("returns"))
+	seen := map[string]bool{}
+	for range 3 {
+		seen[await(s, "a job", ids)] = true
+	}
+	if len(seen) != 3 {
 		s.Errorf("handled: %v", seen)
 	}
 }

@@ -139,13 +139,16 @@ func (m *Memory) decide(t *memoryTx, j *queuedJob) {
 
 // work handles a job and notes how that ended.
 func (s *memoryStore) work(ctx context.Context, d delivery, handle func(context.Context, approvals.Job) error) {
-	err := call(ctx, own(d.job.Job), handle)
-	interrupted := err != nil && ctx.Err() != nil
-	if s.enter(context.WithoutCancel(ctx)) != nil {
-		return // the store is closed: the process is dead
-	}
-	defer s.active.Done()
-	s.data.apply(func(t *memoryTx) { t.handled(d, err, interrupted) })
+	err := errGoexit // unless it returns
+	defer func() {
+		interrupted := err != nil && ctx.Err() != nil
+		if s.enter(context.WithoutCancel(ctx)) != nil {
+			return // the store is closed: the process is dead
+		}
+		defer s.active.Done()
+		s.data.apply(func(t *memoryTx) { t.handled(d, err, interrupted) })
+	}()
+	err = call(ctx, own(d.job.Job), handle)
 }
 
 // handled notes that a handler has ended.
@@ -202,6 +205,8 @@ func (m *queuedJob) repeat(now time.Time, err error, interrupted bool) {
 		m.Due = earliest(m.Due, *again)
 	}
 }
+
+var errGoexit = errors.New("handler ended its goroutine")
 
 // call calls a handler; one that panics has failed.
 func call(ctx context.Context, j approvals.Job, handle func(context.Context, approvals.Job) error) (err error) {
