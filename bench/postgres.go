@@ -191,14 +191,14 @@ func replicasDecide(
 	if err != nil {
 		return serverFigures{}, err
 	}
-	defer st.Close()
 	rig, err := rigOn(st, nil)
-	if err != nil {
-		return serverFigures{}, err
-	}
-	rig.timers = true
 	each, per := total/replicas, max(width/replicas, 1)
-	if _, err := rig.seed(ctx, replicas*(each+min(2*per, 64)), benchRequirement); err != nil {
+	if err == nil {
+		rig.timers = true
+		_, err = rig.seed(ctx, replicas*(each+min(2*per, 64)), benchRequirement)
+	}
+	st.Close() // it would count as one more replica
+	if err != nil {
 		return serverFigures{}, err
 	}
 	var children []*decider
