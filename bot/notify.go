@@ -329,7 +329,7 @@ func (b *Bot) requester(ctx context.Context, n *approvals.Notification) (approva
 
 // openDM returns the person's conversation with the bot, in its turn.
 func (b *Bot) openDM(ctx context.Context, user string) (channel string, err error) {
-	err = b.paced(paced{method: methodOpenDM, what: user}, func() (err error) {
+	err = b.paced(paced{method: methodOpenDM, channel: user, what: user}, func() (err error) {
 		channel, err = b.client.openDM(ctx, user)
 		return err
 	})

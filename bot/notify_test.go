@@ -156,7 +156,8 @@ func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 			}
 			s.slack.Fail(slackdev.Fault{Method: methodOpenDM, Error: "user_disabled", Times: -1})
 			answer.ID = "ntf_b"
-			if _, err = s.bot.Notify(s.ctx(), answer); !errors.Is(err, approvals.ErrUndeliverable) {
+			if _, err = s.bot.Notify(s.ctx(), answer); !errors.Is(err, approvals.ErrUndeliverable) ||
+				!strings.Contains(err.Error(), methodOpenDM+" in U0ANN") {
 				t.Errorf("nobody to write to: %v", err)
 			}
 		})

@@ -99,7 +99,7 @@ func newPacing() *pacing {
 // paced is something that wants to call a method.
 type paced struct {
 	method   string
-	channel  string
+	channel  string // or who is written to
 	what     string // the same at each try
 	cosmetic bool   // waits until nobody else has a turn
 	apart    bool   // and nothing waits behind it, so that it may stand in a long line; see lane.behind

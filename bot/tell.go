@@ -51,7 +51,7 @@ func (b *Bot) direct(ctx context.Context, user string, p phrase) error {
 // directly is direct for what is more than words.
 func (b *Bot) directly(ctx context.Context, user string, p phrase, blocks []slack.Block) error {
 	var channel string
-	err := b.patiently(ctx, methodOpenDM, "", func() (err error) {
+	err := b.patiently(ctx, methodOpenDM, user, func() (err error) {
 		channel, err = b.client.openDM(ctx, user)
 		return err
 	})
