@@ -26,19 +26,26 @@ func encode(record any) ([]byte, error) {
 }
 
 // decode reads the JSON of a record, as encode writes it. A field that this program does not know is refused: writing
-// the record back would lose it.
+// the record back would lose it. No error repeats what a record holds.
 func decode(data []byte, record any) error {
 	err := jsonv2.Unmarshal(data, record, asWritten)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, jsonv2.ErrUnknownName):
-		return fmt.Errorf("%w: %w; nothing is lost: run the newer version again", ErrNewer, err)
 	}
-	if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
-		e.JSONValue = nil // no error repeats what a record holds
+	semantic, ok := errors.AsType[*jsonv2.SemanticError](err)
+	switch {
+	case ok && errors.Is(err, jsonv2.ErrUnknownName):
+		return fmt.Errorf("%w: unknown field %q; nothing is lost: run the newer version again", ErrNewer,
+			semantic.JSONPointer)
+	case ok: // within a field, whose names are this program's
+		return fmt.Errorf("%w: %q holds a JSON %v that is no %v", ErrDamaged, semantic.JSONPointer, semantic.JSONKind,
+			semantic.GoType)
 	}
-	return fmt.Errorf("%w: %w", ErrDamaged, err)
+	broken, _ := errors.AsType[*jsontext.SyntacticError](err)
+	if broken == nil {
+		broken = new(jsontext.SyntacticError)
+	}
+	return fmt.Errorf("%w: its JSON is broken after byte %d", ErrDamaged, broken.ByteOffset)
 }
 
 // asWritten reads what encoding/json has written, three times as fast as encoding/json does: durations are numbers, and

@@ -23,7 +23,7 @@ const (
 	lookAhead = 2 * sweepEvery
 	// atOnce bounds what one statement claims, reads or acknowledges.
 	atOnce = 500
-	// mostIdle is how many goroutines wait for the next job.
+	// mostIdle is how many goroutines wait for the next job, or conversation with the database.
 	mostIdle = 32
 )
 

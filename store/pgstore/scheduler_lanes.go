@@ -10,7 +10,7 @@ import (
 // patience is how long one conversation with the database may take before it is given up and tried again.
 const patience = 10 * time.Second
 
-// talk holds a conversation with the database in a goroutine of its own. fn returns what is to be done about its result
+// talk holds a conversation with the database beside the scheduler. fn returns what is to be done about its result
 // on the scheduler's goroutine.
 func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(context.Context) (func(time.Time), error)) {
 	l.busy = true

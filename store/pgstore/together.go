@@ -12,10 +12,11 @@ const (
 	// atATime is how many transactions of a queue are under way before callers wait for one another. Two that write
 	// at once conflict with each other, be it only over a page; of those that read each costs several round trips.
 	atATime = 1
-	// together is how many callers share a transaction at most. The server locks what it reads row by row, up to 31
-	// rows of a table with its usual settings, and then the whole table, which has replicas conflict with each other.
+	// together is how many callers share a transaction, where several processes write to the store. The server locks
+	// what it reads row by row, up to 31 rows of a table with its usual settings, and then the whole table, which has
+	// replicas conflict with each other.
 	together = 16
-	// togetherAlone is how many do when no other process writes to the store: a fifth more of them a second.
+	// togetherAlone is how many do when no other process writes to it: a fifth more of them a second.
 	togetherAlone = 30
 	// longestWait is how long others wait for a transaction under way, and longestView for one that reads. After that
 	// it is not counted any more.
@@ -142,10 +143,10 @@ func (q *queue) next() {
 		return
 	}
 	b := newBatch(q, taken, q.begin())
+	q.store.batches.Go(b.run) // before they are called: with the last of them that leaves, the store may be closed
 	for _, m := range taken {
 		m.called <- call{batch: b}
 	}
-	q.store.batches.Go(b.run)
 }
 
 // take takes those whose turn it is out of the queue: somebody who needs a transaction alone, or as many as may share
@@ -173,7 +174,7 @@ func (q *queue) take() (taken []*member) {
 // some returns those who share a transaction next.
 func (q *queue) some() (taken []*member) {
 	left := together
-	if q.store.others.Load() == 0 {
+	if q.store.others.Load() == 0 && !q.store.cfg.ReadOnly { // who only reads does not know of others
 		left = togetherAlone
 	}
 	for _, work := range []bool{false, true} {

@@ -296,3 +296,28 @@ func TestTogetherWaits(t *testing.T) {
 		t.Errorf("the first one: %v", err)
 	}
 }
+
+// TestBatchRunsBeforeItsCallersAreCalled: when the last caller of a batch has left, the store may be closed, and with
+// it the goroutines that batches run on. So the batch runs before any of them knows.
+func TestBatchRunsBeforeItsCallersAreCalled(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newURL(t), Config{})
+	q := &s.updates
+	caller := func() *member {
+		return &member{ctx: t.Context(), called: make(chan call), told: make(chan error, 1)} // called waits to be heard
+	}
+	first, second := caller(), caller()
+	q.mu.Lock()
+	q.waiting = append(q.waiting, first, second)
+	q.mu.Unlock()
+	go func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.next()
+	}()
+	b := (<-first.called).batch
+	await(t, "the transaction to begin", b.begun)
+	<-second.called
+	first.in(b).quit()
+	second.in(b).quit()
+}
