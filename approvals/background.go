@@ -64,15 +64,23 @@ type Background struct {
 
 // What is read of a thread and of files.
 const (
-	oldestRemark  = 14 * 24 * time.Hour
-	mostRemarks   = 50
-	mostAuthors   = 20      // people who are looked up
-	remarkBytes   = 4 << 10 // of one remark
-	threadBytes   = 16 << 10
-	fileBytes     = 32 << 10 // of one file
-	mostFiles     = 10       // of one message
-	filesBytes    = 64 << 10
-	backgroundFor = time.Minute // for how long a run waits for what cannot be read now
+	oldestRemark = 14 * 24 * time.Hour
+	mostRemarks  = 50
+	mostAuthors  = 20      // people who are looked up
+	remarkBytes  = 4 << 10 // of one remark
+	threadBytes  = 16 << 10
+	fileBytes    = 32 << 10 // of one file
+	mostFiles    = 10       // of one message
+	filesBytes   = 64 << 10
+)
+
+// For how long a run waits for what cannot be read now: for a minute from its mention, and for a few tries, as it may
+// have waited longer than that for others before it began; and much longer where the surface says when to come back.
+// A crowd that mentions the bot in threads is kept waiting by what Slack answers in a minute.
+const (
+	backgroundFor   = time.Minute
+	backgroundTries = 5
+	backgroundAsked = 30 * time.Minute
 )
 
 // surveyed returns what the model reads beside the input. The first time it finds that out, and records it.
@@ -114,6 +122,7 @@ type survey struct {
 	lines  []string // quoted, one JSON object each
 	gaps   []string // what was left out, for the model
 	unread []string // files that were not read and why, for the person who attached them
+	blind  bool     // the thread could not be read, which another time it can
 }
 
 // needed reports whether there is anything around the message that could be read. A message that begins a thread has
@@ -163,11 +172,11 @@ func (s *survey) thread(ctx context.Context) error {
 	case isUnreadable(err):
 		s.gaps = append(s.gaps, unreadThread)
 		return nil
-	case err != nil && s.mayWait():
+	case err != nil && s.mayWait(err):
 		return fmt.Errorf("%w: read the thread: %w", ErrUnavailable, err)
 	case err != nil:
 		s.log.WarnContext(ctx, "a thread was not read", "run", s.run.ID, "error", err)
-		s.gaps = append(s.gaps, unreadThread)
+		s.gaps, s.blind = append(s.gaps, unreadThread), true
 		return nil
 	}
 	since, err := s.sinceLast(ctx, all)
@@ -185,8 +194,14 @@ func isUnreadable(err error) bool {
 	return never
 }
 
-// mayWait reports whether the run is young enough to be put off.
-func (s *survey) mayWait() bool { return s.clock.now().Sub(s.run.Created) < backgroundFor }
+// mayWait reports whether the run may be put off because of the error.
+func (s *survey) mayWait(err error) bool {
+	waited := s.clock.now().Sub(s.run.Created)
+	if _, asked := errors.AsType[*RetryError](err); asked && waited < backgroundAsked {
+		return true
+	}
+	return waited < backgroundFor || s.failed < backgroundTries
+}
 
 // sinceLast cuts the thread to what stands between the message that began the run before, which has read the rest, and
 // the one that began this run. Where that one is not known, the bot's last message takes its place.
@@ -245,8 +260,11 @@ func (s *survey) runOf(tx Tx, r Remark) (*Run, error) {
 	return run, err
 }
 
-// tell says to the people of the place which files nobody read.
+// tell says to the people of the place what nobody read.
 func (s *survey) tell(c *txn, r *Run) {
+	if s.blind {
+		c.notify(&Notification{Kind: NotifyNotice, Place: r.Place, Run: r.ID, Text: wordsThreadUnread})
+	}
 	if len(s.unread) == 0 {
 		return
 	}

@@ -169,7 +169,7 @@ func (s *survey) files(ctx context.Context) error {
 			room -= len(line)
 			s.lines = append(s.lines, line)
 			continue
-		case !never && s.mayWait():
+		case !never && s.mayWait(err):
 			return fmt.Errorf("%w: read a file: %w", ErrUnavailable, err)
 		case !never:
 			s.log.WarnContext(ctx, "a file was not read", "run", s.run.ID, "error", err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/agent"
@@ -292,5 +294,70 @@ func TestBackgroundBeginsBehindTheBotsLastWord(t *testing.T) {
 	got := b.reaches(b.submitAt(inThread), approvals.RunDone).Background.Text
 	if strings.Contains(got, "long ago") || !strings.Contains(got, "since then") {
 		t.Errorf("read: %s", got)
+	}
+}
+
+// TestRunWaitsForItsThread: a run is put off while its thread cannot be read, also one that has waited for others
+// before it began, and longer where the surface says when to come back. When it goes on without, model and people are
+// told.
+func TestRunWaitsForItsThread(t *testing.T) {
+	t.Parallel()
+	crowd := &approvals.RetryError{After: 20 * time.Second, Err: errors.New("asked to wait")}
+	for name, c := range map[string]struct {
+		err    error
+		age    time.Duration
+		failed int
+		waits  bool
+	}{
+		"at once":                          {errors.New("down"), 0, 0, true},
+		"within the first minute":          {errors.New("down"), 50 * time.Second, 50, true},
+		"after a minute of tries":          {errors.New("down"), 70 * time.Second, 5, false},
+		"begun late":                       {errors.New("down"), time.Hour, 0, true},
+		"begun late, and tried":            {errors.New("down"), time.Hour, 5, false},
+		"in a crowd":                       {crowd, 25 * time.Minute, 70, true},
+		"in a crowd that does not end":     {crowd, 31 * time.Minute, 90, false},
+		"in a crowd, begun late":           {crowd, time.Hour, 0, true},
+		"where nobody may ever read there": {&approvals.UnreadableError{Why: "it is closed"}, 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				r := &thread{err: c.err}
+				r.say(bob, "0.1", "the invoice is due")
+				b.reads(r)
+				m := &ears{}
+				b.model(m)
+				step := b.step()
+				id := b.submitAt(inThread)
+				time.Sleep(c.age)
+				job := runJob(id)
+				job.Attempts = c.failed
+				err := step(job)
+				if waits := errors.Is(err, c.err); waits != c.waits || waits != (len(m.all()) == 0) {
+					t.Fatalf("%v; the model was asked %d times", err, len(m.all()))
+				}
+				if c.waits {
+					r.mu.Lock()
+					r.err = nil
+					r.mu.Unlock()
+					if err := step(job); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := step(deliverJob(inThread)); err != nil {
+					t.Fatal(err)
+				}
+				told := slices.ContainsFunc(b.surface.all(), func(p post) bool {
+					return strings.Contains(p.text, "could not be read just then")
+				})
+				_, never := errors.AsType[*approvals.UnreadableError](c.err)
+				heard := strings.Join(m.all(), "\n")
+				if told == (c.waits || never) || strings.Contains(heard, "could not be read") == c.waits ||
+					strings.Contains(heard, "invoice is due") != c.waits {
+					t.Errorf("people were told: %v; the model heard %s", told, heard)
+				}
+			})
+		})
 	}
 }

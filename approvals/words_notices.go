@@ -188,5 +188,8 @@ func wordsNotReached(tool, how string) string {
 	return "was to see the request for approval of " + tool + ", and no message reaches them. " + how
 }
 
+const wordsThreadUnread = "What others wrote in this thread could not be read just then. " +
+	"The request is worked on without it."
+
 // wordsAttached is of a person: files that nobody reads.
 func wordsAttached(files string) string { return "attached " + files + "." }
