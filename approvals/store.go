@@ -106,6 +106,12 @@ type Clock interface {
 	UncertainSince() time.Time
 }
 
+// Replicated is implemented by stores that several processes may write to at a time.
+type Replicated interface {
+	// Replicas is about how many do, this one included: one that comes or goes is noticed within a minute.
+	Replicas() int
+}
+
 // Tx is a transaction. Records passed in and handed out are the caller's own: a store neither keeps nor shares them. It
 // is for the goroutine of its closure; once that has returned, every method returns an error and does nothing. Methods
 // take part in the deadline and cancellation of the context that View or Update was called with.

@@ -26,6 +26,9 @@ type ClientConfig struct {
 	APIURL string
 	// HTTPClient makes the requests. It must have a timeout; nil means one with ten seconds.
 	HTTPClient *http.Client
+	// Replicas is how many processes ask Slack about the same workspace just then, this one included: each takes its
+	// share of what Slack answers in a minute. Nil: this one alone.
+	Replicas func() int
 	// Logger may be nil.
 	Logger *slog.Logger
 }
@@ -121,7 +124,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		everybody: newCache[struct{}](directoryAge, 1),
 		insides:   newCache[inside](directoryAge, 200),
 		links:     newCache[string](linkAge, 5_000),
-		limits:    newLimits(),
+		limits:    newLimits(cfg.Replicas),
 		standing:  &standing{log: cfg.Logger},
 	}, nil
 }
@@ -133,6 +136,9 @@ func (c ClientConfig) withDefaults() ClientConfig {
 	}
 	if c.HTTPClient == nil {
 		c.HTTPClient = &http.Client{Timeout: 10 * time.Second, Transport: transport()}
+	}
+	if c.Replicas == nil {
+		c.Replicas = func() int { return 1 }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

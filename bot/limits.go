@@ -31,15 +31,16 @@ var rations = map[string]int{
 // do: see pacing. A person who waits a moment for a turn is better served than one whose click is not confirmed.
 //
 // Questions that may be put off (approvals.WithPatience) take at most half of each ration, whatever becomes of them: a
-// thousand mentions at once would otherwise keep people from deciding for minutes.
+// thousand mentions at once would otherwise keep people from deciding for minutes. Replicas share that half.
 type limits struct {
-	mu      sync.Mutex
-	lanes   map[string]*lane       // by method
-	patient map[string][]time.Time // when questions were put within countedFor that may be put off, by method
+	replicas func() int
+	mu       sync.Mutex
+	lanes    map[string]*lane       // by method
+	patient  map[string][]time.Time // when questions were put within countedFor that may be put off, by method
 }
 
-func newLimits() *limits {
-	return &limits{lanes: map[string]*lane{}, patient: map[string][]time.Time{}}
+func newLimits(replicas func() int) *limits {
+	return &limits{replicas: replicas, lanes: map[string]*lane{}, patient: map[string][]time.Time{}}
 }
 
 var (
@@ -110,6 +111,9 @@ func (l *limits) patientTurn(method string) time.Duration {
 func (l *limits) room(method string, now time.Time) time.Time {
 	const counted = countedFor + time.Second // not every call takes as long to arrive at Slack
 	put, most := l.patient[method], rations[method]/2
+	if most > 0 {
+		most = max(most/max(l.replicas(), 1), 1)
+	}
 	for len(put) > 0 && now.Sub(put[0]) >= counted {
 		put = put[1:]
 	}

@@ -71,7 +71,7 @@ func TestQuestionsGetTurns(t *testing.T) {
 func TestNoTurnTooFarAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimits()
+		l := newLimits(noReplicas)
 		later := func(err error) time.Duration {
 			retry, ok := errors.AsType[*approvals.RetryError](err)
 			if !ok {
@@ -102,13 +102,47 @@ func TestNoTurnTooFarAway(t *testing.T) {
 	})
 }
 
+// noReplicas is of a process that has nobody beside it.
+func noReplicas() int { return 1 }
+
+// TestReplicasShareWhatMayWait: of the half that is for questions that may be put off each process takes its share, the
+// one that is left when the others have gone all of it.
+func TestReplicasShareWhatMayWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		replicas := 3
+		l, work := newLimits(func() int { return replicas }), approvals.WithPatience(t.Context(), true)
+		asked := 0
+		many := func() {
+			for range rations[methodUserInfo] {
+				_ = l.call(work, methodUserInfo, func() error { asked++; return nil }) // put off, or not
+			}
+		}
+		many()
+		if want := rations[methodUserInfo] / 2 / replicas; asked != want {
+			t.Errorf("one of three asks %d questions a minute, want %d", asked, want)
+		}
+		replicas = 1
+		many()
+		if want := rations[methodUserInfo] / 2; asked != want {
+			t.Errorf("alone it asks %d, want %d", asked, want)
+		}
+		replicas = 1000
+		time.Sleep(2 * time.Minute)
+		asked = 0
+		if many(); asked != 1 {
+			t.Errorf("one of very many asks %d, want 1", asked)
+		}
+	})
+}
+
 // TestWorkLeavesRoomToDecisions: of what Slack answers in a minute, questions that may be put off take half, also those
 // that fail; those of people who decide take the rest, also where they find such a question under way. They in turn
 // take nothing from that half.
 func TestWorkLeavesRoomToDecisions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l, work := newLimits(), approvals.WithPatience(t.Context(), true)
+		l, work := newLimits(noReplicas), approvals.WithPatience(t.Context(), true)
 		asked := 0
 		ask := func() error {
 			if asked++; asked%2 == 0 {

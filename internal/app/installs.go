@@ -43,7 +43,9 @@ func installed(
 	if err != nil {
 		return nil, nil, err
 	}
-	clients, err := bot.NewClients(bot.ClientConfig{APIURL: cfg.SlackAPIURL, Logger: log}, known)
+	clients, err := bot.NewClients(bot.ClientConfig{
+		APIURL: cfg.SlackAPIURL, Logger: log, Replicas: func() int { return replicas(st) },
+	}, known)
 	return clients, known, err
 }
 

@@ -89,6 +89,7 @@ func (s *server) connect(ctx context.Context) error {
 	var err error
 	s.client, err = bot.NewClient(bot.ClientConfig{
 		Token: s.cfg.BotToken.Reveal(), APIURL: s.cfg.SlackAPIURL, Logger: s.log,
+		Replicas: func() int { return replicas(s.store) }, // which is opened later
 	})
 	if err != nil {
 		return Misconfigured(err)

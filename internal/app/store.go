@@ -78,6 +78,14 @@ func (s *server) lookAtStore(ctx context.Context) error {
 // shared reports whether other processes may work on the store.
 func (s *server) shared() bool { return s.cfg.StorePlace().Shared() }
 
+// replicas is how many processes work on a store.
+func replicas(st approvals.Store) int {
+	if r, ok := st.(approvals.Replicated); ok {
+		return r.Replicas()
+	}
+	return 1
+}
+
 // listenControl opens the operator's socket.
 func (s *server) listenControl() (err error) {
 	if s.shared() {

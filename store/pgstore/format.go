@@ -79,6 +79,9 @@ func (s *Store) announce(ctx context.Context) error {
 	return s.inForce(ctx, number)
 }
 
+// Replicas is how many processes had announced themselves when this one last did; see approvals.Replicated.
+func (s *Store) Replicas() int { return 1 + int(s.others.Load()) }
+
 // inForce takes over the format that is in force. One that this program cannot read ends its use of the store.
 func (s *Store) inForce(ctx context.Context, number int) error {
 	if number <= s.reads {

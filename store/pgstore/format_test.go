@@ -104,10 +104,10 @@ func TestOthersAreCounted(t *testing.T) {
 	t.Parallel()
 	url := newURL(t)
 	first := openStore(t, url, Config{})
-	check := func(when string, s *Store, want int64) {
+	check := func(when string, s *Store, want int) {
 		t.Helper()
 		s.renew(t.Context())
-		if got := s.others.Load(); got != want {
+		if got := s.Replicas() - 1; got != want {
 			t.Errorf("%s: %d others, want %d", when, got, want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestOthersAreCounted(t *testing.T) {
 	openStore(t, url, Config{ReadOnly: true})
 	check("beside one that reads", first, 0)
 	second := openStore(t, url, Config{})
-	if got := second.others.Load(); got != 1 {
+	if got := second.Replicas() - 1; got != 1 {
 		t.Errorf("the second one knows of %d others when it has opened the store, want 1", got)
 	}
 	check("beside a second one", first, 1)

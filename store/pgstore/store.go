@@ -54,6 +54,8 @@ type Store struct {
 var (
 	_ approvals.Store = (*Store)(nil)
 	_ approvals.Clock = (*Store)(nil)
+
+	_ approvals.Replicated = (*Store)(nil)
 )
 
 var (
