@@ -41,7 +41,7 @@ func taken(q *queue) string {
 	return strings.Join(turns, " ")
 }
 
-// TestTurns: people come first, work has a quarter of the places while they come, and nobody is passed over for ever.
+// TestTurns: people come first, work has four of the places while they come, and nobody is passed over for ever.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	many := func(who string, n int) string { return strings.Repeat(who, n) }
