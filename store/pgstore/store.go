@@ -89,7 +89,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, schema: schema, born: time.Now(), closing: make(chan struct{}),
-		over: make(chan struct{}), id: []byte(rand.Text()), batches: gopool.New(4)}
+		over: make(chan struct{}), id: []byte(rand.Text()), batches: gopool.New(mostIdleBatches)}
 	if err := s.open(ctx, pool); err != nil {
 		s.closePools()
 		s.batches.Close()

@@ -30,6 +30,9 @@ const (
 	leastWork = 4
 	// mostTurns is how many turns others have before it is that of whoever has waited longest.
 	mostTurns = 4
+	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, and one for where a slow
+	// transaction is not counted any more.
+	mostIdleBatches = 4
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
 	sharedTries = 2
 )
