@@ -96,6 +96,15 @@ func (w *oddWorld) pick(label string, of ...string) string {
 
 func (w *oddWorld) chance(label string) bool { return rapid.IntRange(0, 3).Draw(w.t, label) == 0 }
 
+// seldom draws what an agent is refused for, once in a while, and s otherwise: an agent has many tools, and one that is
+// refused proves little.
+func (w *oddWorld) seldom(label, s string) string {
+	if rapid.IntRange(0, 29).Draw(w.t, label) == 29 {
+		return "\xff"
+	}
+	return s
+}
+
 // text draws a text that is hard to save.
 func (w *oddWorld) text(label string) string {
 	return w.pick(label, "plain", "", "\x00\x01\x1f\x7f",
@@ -104,7 +113,7 @@ func (w *oddWorld) text(label string) string {
 }
 
 func (w *oddWorld) agent(name string) *agent.Agent {
-	a := &agent.Agent{Name: name + w.pick("agent", "", "", "", "/%2F", "\x00", "\xff"), Model: w}
+	a := &agent.Agent{Name: name + w.seldom("agent", w.pick("suffix", "", "/%2F", "\x00")), Model: w}
 	for _, tool := range []string{"pay", "look", "ask"} {
 		a.Tools = append(a.Tools, w.tool(tool))
 	}
@@ -134,7 +143,7 @@ func (w *oddWorld) verdict() guardrail.Verdict {
 }
 
 func (w *oddWorld) tool(name string) agent.Tool {
-	t := agent.Tool{Name: name, Kind: agent.ToolKind(w.pick("kind", "", "", "", "odd", "o/\u2028", "\xff"))}
+	t := agent.Tool{Name: name, Kind: agent.ToolKind(w.seldom("kind", w.pick("known", "", "odd", "o/\u2028")))}
 	if w.chance("gated") {
 		t.NeedsApproval = agent.AlwaysAsk
 	}
@@ -161,7 +170,7 @@ func (w *oddWorld) tool(name string) agent.Tool {
 		out := agent.ToolOutput{
 			Text: w.text("output"), Failed: w.chance("failed"), Native: json.RawMessage(w.json("native")),
 		}
-		switch w.pick("fate", "ok", "ok", "ok", "error", "unknown", "fatal", "panic") {
+		switch w.pick("fate", "ok", "ok", "ok", "ok", "ok", "ok", "error", "unknown", "fatal", "panic") {
 		case "error":
 			return out, errors.New(w.text("error"))
 		case "unknown":
@@ -232,7 +241,7 @@ func (w *oddWorld) Respond(context.Context, *agent.ModelRequest) (*agent.ModelRe
 	for range rapid.IntRange(0, 4).Draw(w.t, "items") {
 		resp.Items = append(resp.Items, w.item())
 	}
-	if w.chance("no answer") {
+	if rapid.IntRange(0, 9).Draw(w.t, "no answer") == 9 {
 		return resp, errors.New(w.text("model error"))
 	}
 	return resp, nil
