@@ -47,7 +47,7 @@ var arrows = []struct {
 		"internal/fault"}},
 	{"approvals/celpolicy", []string{"approvals", "agent", "agent/guardrail"}},
 	{"store", []string{"approvals", "store/boltstore", "store/pgstore", "store/seal", "store/transfer"}},
-	{"store/storetest", []string{"approvals", "agent", "store/transfer"}},
+	{"store/storetest", []string{"approvals", "agent", "store/transfer", "internal/rapidtest"}},
 	{"store/transfer", []string{"approvals", "agent", "internal/fault"}},
 	{"store/seal", nil},
 	{"store/...", []string{"approvals", "agent", "internal/fault", "internal/gopool", "store/seal", "store/transfer"}},
@@ -62,6 +62,7 @@ var arrows = []struct {
 	{"internal/planted", nil},
 	{"internal/longtests", nil},
 	{"internal/raceflag", nil},
+	{"internal/rapidtest", nil},
 	{"internal/pgdev", nil},
 	{"internal/procsecret", nil},
 	{"internal/slackdev/...", nil},
@@ -101,7 +102,7 @@ var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/oteltrace", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus",
 	"store/storetest", "store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault",
-	"internal/invariant", "internal/faultfs", "internal/raceflag"}
+	"internal/invariant", "internal/faultfs", "internal/raceflag", "internal/rapidtest"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.
 var stdlibOnly = []string{"agent", "agent/internal/strictjson", "agent/internal/oneline", "agent/internal/redact",
@@ -245,7 +246,7 @@ func TestNoTestCodeInBinary(t *testing.T) {
 	for _, dep := range list(t, "-deps", ".") {
 		for _, banned := range []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp",
 			"github.com/chromedp", "github.com/anishathalye", "github.com/hanwen", module + "/store/storetest",
-			module + "/internal/invariant"} {
+			module + "/internal/invariant", module + "/internal/rapidtest"} {
 			if dep.ImportPath == banned || strings.HasPrefix(dep.ImportPath, banned+"/") && banned != "testing" {
 				t.Errorf("the program links %s", dep.ImportPath)
 			}

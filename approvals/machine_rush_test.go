@@ -13,6 +13,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/rapidtest"
 )
 
 // rushed is a machine in which people answer the same requests in every way there is: by clicks and in batches, as one
@@ -281,11 +282,7 @@ func TestMachineOfManyAnswersControl(t *testing.T) {
 func TestMachineOfManyAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(outer *testing.T) {
-		rounds := 0
-		rapid.Check(struct{ rapid.TB }{outer}, func(t *rapid.T) {
-			if rounds++; rounds > 5 && !*long {
-				return
-			}
+		rapidtest.CheckFew(struct{ rapid.TB }{outer}, sequences(5), func(t *rapid.T) {
 			m := newRushed(outer, t)
 			defer func() {
 				m.stop()

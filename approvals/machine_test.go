@@ -12,6 +12,8 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/raceflag"
+	"countersign/internal/rapidtest"
 )
 
 // machine is the model-based test: people, time, workers and crashes in any order, and the invariants after each step.
@@ -291,7 +293,12 @@ func (m *machine) settle(t *rapid.T) {
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(outer *testing.T) {
-		rapid.Check(struct{ rapid.TB }{outer}, func(t *rapid.T) { // hides the deadline, which a bubble does not have
+		few := 20
+		if raceflag.Enabled {
+			few = 6
+		}
+		hidden := struct{ rapid.TB }{outer} // hides the deadline, which a bubble does not have
+		rapidtest.CheckFew(hidden, sequences(few), func(t *rapid.T) {
 			m := newMachine(outer, t)
 			defer func() {
 				m.stop()

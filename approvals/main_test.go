@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	"countersign/internal/raceflag"
 )
 
 var (
@@ -14,21 +12,23 @@ var (
 	patience = flag.Duration("patience", time.Minute, "how long a test waits for what must come")
 )
 
-// TestMain makes random tests short unless asked otherwise.
+// TestMain makes the machines' sequences of steps longer than rapid does unless asked.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	chosen := *long
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.steps" })
 	if !chosen {
-		checks := "20"
-		if raceflag.Enabled {
-			checks = "6"
-		}
-		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": "50"} {
-			if err := flag.Set(name, value); err != nil {
-				panic(err)
-			}
+		if err := flag.Set("rapid.steps", "50"); err != nil {
+			panic(err)
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// sequences is how many sequences of steps a machine is driven by: few, as each takes a while, or with -long a hundred.
+func sequences(few int) int {
+	if *long {
+		return 100
+	}
+	return few
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
@@ -17,13 +16,14 @@ import (
 // TestStoresAgree has the two stores do the same, and say the same, with ids, times and limits that a comparison of
 // each with a model does not draw.
 func TestStoresAgree(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); !*long && f.Value.String() == f.DefValue {
-		f.Value.Set("3")
-	}
 	t.Parallel()
+	times := 3
+	if *long {
+		times = 100
+	}
 	database := pgdev.Start(t).Database(t)
 	var schemas atomic.Int64
-	storetest.Agree(t, func(t testing.TB) (file, server storetest.Harness) {
+	storetest.Agree(t, times, func(t testing.TB) (file, server storetest.Harness) {
 		path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.db", schemas.Add(1)))
 		file.Open = func() approvals.Store {
 			s, err := boltstore.Open(path, boltstore.Config{})

@@ -3,8 +3,7 @@
 //
 //	go run ./internal/longtests approvals bot
 //
-// A test is one of them when it reads *long itself, or a function that it calls in its package does. Where TestMain
-// reads it, which makes random tests short, all tests with rapid are.
+// A test is one of them when it reads *long itself, or a function that it calls in its package does.
 package main
 
 import (
@@ -60,13 +59,10 @@ func longTests(dir string) ([]string, error) {
 		}
 	}
 	longer := names{flagName: true}
-	if used["TestMain"][flagName] {
-		longer["rapid"] = true
-	}
 	for again := true; again; {
 		again = false
 		for fn, uses := range used {
-			if fn != "TestMain" && !longer[fn] && uses.any(longer) {
+			if !longer[fn] && uses.any(longer) {
 				longer[fn], again = true, true
 			}
 		}

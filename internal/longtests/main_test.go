@@ -7,14 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLongTests finds the tests that read the flag, also through functions, and random ones where TestMain makes them
-// short; and no others.
+// TestLongTests finds the tests that read the flag, also through functions, and no others.
 func TestLongTests(t *testing.T) {
 	got, err := longTests("testdata/pkg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"TestCallsWhatReads", "TestRandom", "TestReads"}
+	want := []string{"TestCallsWhatReads", "TestReads"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -38,5 +38,5 @@ func harnessOf(t testing.TB, cfg Config) storetest.Harness {
 
 func TestAgainstModel(t *testing.T) {
 	t.Parallel()
-	storetest.Compare(t, harness)
+	storetest.Compare(t, 100, harness)
 }

@@ -30,7 +30,7 @@ func TestTransfer(t *testing.T) {
 			t.Parallel()
 			n := 0
 			folder := t.TempDir()
-			storetest.Transfer(t, func(testing.TB) storetest.Moving {
+			storetest.Transfer(t, 100, func(testing.TB) storetest.Moving {
 				n++
 				path := filepath.Join(folder, fmt.Sprint(n))
 				return storetest.Moving{

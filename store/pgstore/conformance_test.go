@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"flag"
 	"testing"
 
 	"countersign/approvals"
@@ -24,12 +23,15 @@ func TestConformanceEncrypted(t *testing.T) {
 
 // TestAgainstModel compares with a model, also where every transaction is one that several could share.
 func TestAgainstModel(t *testing.T) {
-	if f := flag.Lookup("rapid.checks"); !*long && f.Value.String() == f.DefValue {
-		f.Value.Set("4")
-	}
 	t.Parallel()
+	times := 4
+	if *long {
+		times = 100
+	}
 	for _, always := range []bool{false, true} {
-		storetest.Compare(t, func(t testing.TB) storetest.Harness { return harnessOf(t, Config{always: always}) })
+		storetest.Compare(t, times, func(t testing.TB) storetest.Harness {
+			return harnessOf(t, Config{always: always})
+		})
 	}
 }
 

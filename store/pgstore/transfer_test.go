@@ -26,7 +26,7 @@ func must[T any](v T, err error) T {
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	n, schemas := 0, [2]string{newURL(t), newURL(t)}
-	storetest.Transfer(t, func(testing.TB) storetest.Moving {
+	storetest.Transfer(t, 10, func(testing.TB) storetest.Moving {
 		url, cfg := schemas[n%2], Config{}
 		if n%2 == 1 {
 			cfg.Keys = testKeys(t, "a")

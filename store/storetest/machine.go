@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/approvals"
+	"countersign/internal/rapidtest"
 )
 
 // Compare drives the store and a [Memory] with the same random transactions, and compares what every call says and
 // what both hold in the end, jobs included. Transactions commit, fail or panic; in between the store is closed and
-// opened again.
-func Compare(t *testing.T, open func(t testing.TB) Harness) {
-	rapid.Check(t, func(r *rapid.T) {
+// opened again. That is done n times, unless -rapid.checks says otherwise.
+func Compare(t *testing.T, n int, open func(t testing.TB) Harness) {
+	rapidtest.CheckFew(t, n, func(r *rapid.T) {
 		real, model := open(t), NewMemory()
 		m := &machine{rapid: r, report: r, t: t, harness: real, real: real.Open(), model: model.Open(), data: model}
 		defer func() { m.real.Close() }()

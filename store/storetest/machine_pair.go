@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/approvals"
+	"countersign/internal/rapidtest"
 )
 
 // What two stores are compared with beyond what a model is: ids in whose order, and texts in whose writing, stores
@@ -39,9 +40,10 @@ var (
 )
 
 // Agree drives two stores with the same random transactions, and compares what every call says and how every
-// transaction ends. It draws what a comparison with a model leaves open, and takes no part for either store.
-func Agree(t *testing.T, open func(t testing.TB) (a, b Harness)) {
-	rapid.Check(t, func(r *rapid.T) {
+// transaction ends. It draws what a comparison with a model leaves open, and takes no part for either store. That is
+// done n times, unless -rapid.checks says otherwise.
+func Agree(t *testing.T, n int, open func(t testing.TB) (a, b Harness)) {
+	rapidtest.CheckFew(t, n, func(r *rapid.T) {
 		p := &pair{rapid: r, report: r, t: t}
 		p.harnesses[0], p.harnesses[1] = open(t)
 		p.open()

@@ -52,5 +52,5 @@ func TestExclusive(t *testing.T) {
 // TestCompare holds a Memory against another that reruns closures and defers puts.
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	Compare(t, inMemory(Chaos{Rerun: true, Defer: true, ShortPages: true}, asItIs))
+	Compare(t, 100, inMemory(Chaos{Rerun: true, Defer: true, ShortPages: true}, asItIs))
 }

@@ -11,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/rapidtest"
 	"countersign/store/transfer"
 )
 
@@ -21,9 +22,10 @@ type Moving struct {
 }
 
 // Transfer fills a [Memory] at random, moves it into the store and from there into another Memory, each move
-// interrupted now and then, and compares the two: what every read says, and what the jobs are.
-func Transfer(t *testing.T, open func(t testing.TB) Moving) {
-	rapid.Check(t, func(r *rapid.T) {
+// interrupted now and then, and compares the two: what every read says, and what the jobs are. That is done n times,
+// unless -rapid.checks says otherwise.
+func Transfer(t *testing.T, n int, open func(t testing.TB) Moving) {
+	rapidtest.CheckFew(t, n, func(r *rapid.T) {
 		data := fillAtRandom(t, r)
 		back := thereAndBack(t, r, data, open(t), nil)
 		m := &machine{report: r, t: t, real: back.Open(), model: data.Open(), data: data}

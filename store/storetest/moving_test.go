@@ -20,7 +20,7 @@ func memoryMoving(testing.TB) Moving {
 // TestTransferMemory moves data in memory into other data in memory, and back.
 func TestTransferMemory(t *testing.T) {
 	t.Parallel()
-	Transfer(t, memoryMoving)
+	Transfer(t, 100, memoryMoving)
 }
 
 // filledData has a record of each kind.

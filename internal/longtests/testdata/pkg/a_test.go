@@ -2,21 +2,10 @@ package pkg
 
 import (
 	"flag"
-	"os"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 var long = flag.Bool("long", false, "")
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if !*long {
-		flag.Set("rapid.checks", "20")
-	}
-	os.Exit(m.Run())
-}
 
 func TestReads(t *testing.T) {
 	if !*long {
@@ -34,8 +23,6 @@ func more() int {
 	}
 	return 5
 }
-
-func TestRandom(t *testing.T) { rapid.Check(t, func(*rapid.T) {}) }
 
 type bench struct{ long bool }
 
