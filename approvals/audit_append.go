@@ -27,7 +27,7 @@ func (c *txn) audit(e entry) error {
 		return fmt.Errorf("audit %s: %w", e.Action, err)
 	}
 	next := &AuditEntry{
-		Workspace: c.ws, ID: AuditID(c.newID("aud_")), At: c.now,
+		Workspace: c.ws, ID: AuditID(c.newID("aud_")), At: c.Now(),
 		Action: e.Action, Actor: e.Actor, Run: e.Run, Request: e.Request, Data: data,
 	}
 	next.Content = next.content()

@@ -208,7 +208,7 @@ func (p *permit) intend(c *txn, run *Run, rec *EffectRecord, r *RequestHead) err
 	call := &p.effect.Call
 	rec.Tool, rec.Digest, rec.Authority = call.Tool, p.effect.Digest, p.authority
 	rec.Call, rec.Agent, rec.Kind, rec.Interruption = call.ID, call.Agent, call.Kind, p.effect.Interruption
-	rec.Epoch, rec.Intent, rec.Nonce = run.Epoch, c.now, p.nonce
+	rec.Epoch, rec.Intent, rec.Nonce = run.Epoch, c.Now(), p.nonce
 	rec.Review = p.effect.Review
 	if err := p.markRunning(c, run, r); err != nil {
 		return err
@@ -265,14 +265,14 @@ func (p *permit) allowing(c *txn, run *Run, rec *EffectRecord) (*RequestHead, er
 		return nil, fmt.Errorf("%w: request %s is %s", agent.ErrStale, r.ID, r.Status)
 	case p.effect.Decided && !sameDigest(r.Digest, p.effect.Digest):
 		return nil, fmt.Errorf("%w: request %s was about another call", agent.ErrStale, r.ID)
-	case (p.effect.Decided || p.filled != nil) && p.lapsed(r, c.now):
+	case (p.effect.Decided || p.filled != nil) && p.lapsed(r, c.Now()):
 		return nil, fmt.Errorf("%w: request %s was approved too long ago", agent.ErrStale, r.ID)
-	case p.effect.Always && r.Settled.After(c.now): // a later rejection may seem to be the earlier one
+	case p.effect.Always && r.Settled.After(c.Now()): // a later rejection may seem to be the earlier one
 		return nil, fmt.Errorf("%w: the age of the answer to request %s cannot be told", agent.ErrStale, r.ID)
 	case !slices.Equal(r.voters(true), p.voters):
 		return nil, fmt.Errorf("%w: request %s has other approvers than before", agent.ErrStale, r.ID)
 	}
-	return r, p.frozen(r, c.now)
+	return r, p.frozen(r, c.Now())
 }
 
 // frozen returns agent.ErrStale when a freeze has begun since people approved r, of whom it does not except all, or it

@@ -100,7 +100,7 @@ func (x *execution) surveyed(ctx context.Context) ([]agent.Item, error) {
 				b = r.Background
 				return nil
 			}
-			b.At = c.now
+			b.At = c.Now()
 			r.Background = b
 			c.changed(r)
 			s.tell(c, r)

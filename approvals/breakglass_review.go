@@ -93,7 +93,7 @@ func (s *Service) review(ctx context.Context, ws WorkspaceID, id RequestID, v Re
 		if err := head.reviewable(v.By); err != nil {
 			return err
 		}
-		if err := g.mayAnswerBoth(head, &current, voter{by: v.By}, c.now); err != nil {
+		if err := g.mayAnswerBoth(head, &current, voter{by: v.By}, c.Now()); err != nil {
 			return err
 		}
 		return c.reviewed(head, v)
@@ -127,7 +127,7 @@ func (r *RequestHead) reviewable(by UserID) error {
 
 // reviewed records the review, and tells the conversation.
 func (c *txn) reviewed(r *RequestHead, v Review) error {
-	v.At = c.now
+	v.At = c.Now()
 	r.Review = &v
 	c.touched(r)
 	c.show(r)

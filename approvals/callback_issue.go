@@ -45,7 +45,7 @@ func (s *Service) issueOnce(ctx context.Context, in CallbackIssue, token string,
 		if err != nil {
 			return err
 		}
-		if refused = errors.Join(head.mayIssue(f, in.By, c.now), head.sendsToken()); refused != nil {
+		if refused = errors.Join(head.mayIssue(f, in.By, c.Now()), head.sendsToken()); refused != nil {
 			return c.audit(entry{
 				Action: AuditCallbackRefused, Actor: string(in.By), Run: r.Run, Request: r.ID,
 				Data: auditData{Via: in.Via, Why: reason(refused)},
@@ -62,8 +62,8 @@ func (s *Service) gatherFor(
 ) (r *Request, f *facts, err error) {
 	var now time.Time
 	err = s.store.View(ctx, func(tx Tx) error {
-		now = tx.Now()
 		r, err = tx.Request(ws, id)
+		now = tx.Now()
 		return err
 	})
 	if err != nil {
@@ -120,6 +120,6 @@ func (c *txn) issue(r *RequestHead, token string, by UserID, via string) error {
 		return err
 	}
 	return c.PutCallback(&Callback{
-		Workspace: r.Workspace, Request: r.ID, Token: tokenDigest(token), Issuer: by, Issued: c.now,
+		Workspace: r.Workspace, Request: r.ID, Token: tokenDigest(token), Issuer: by, Issued: c.Now(),
 	})
 }

@@ -34,8 +34,8 @@ func (s *Service) callback(
 	ctx context.Context, ws WorkspaceID, id RequestID, token string,
 ) (k *Callback, r *Request, now time.Time, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
-		now = tx.Now()
 		k, err = tx.Callback(ws, id)
+		now = tx.Now()
 		if errors.Is(err, ErrNotFound) {
 			k, err = new(Callback), nil
 		}
@@ -128,7 +128,7 @@ func (c *txn) provide(r *RequestHead, f *facts, in CallbackResult, id DecisionID
 	if err != nil {
 		return nil, err
 	}
-	if refused = r.takesResult(k, f, c.now); refused == nil {
+	if refused = r.takesResult(k, f, c.Now()); refused == nil {
 		return nil, c.record(r, Decision{
 			ID: id, Workspace: r.Workspace, Request: r.ID, By: CallbackPrincipal(r.Workspace), Verdict: ProvideResult,
 			Reason: in.Result, Digest: r.Digest, Via: ViaCallback, Issuer: k.Issuer,
@@ -183,7 +183,7 @@ func (c *txn) refuseResult(r *RequestHead, k *Callback, in CallbackResult, why e
 	}
 	k.Refused = reason(why)
 	if tells {
-		k.Told = c.now
+		k.Told = c.Now()
 	}
 	if err := c.PutCallback(k); err != nil || !tells {
 		return err

@@ -50,7 +50,7 @@ func (s *Service) ShownAtHome(ctx context.Context, u UserID, ids ...RequestID) e
 				return err
 			}
 			if r.Status != RequestPending { // since the page was made
-				c.showCopy(r, copyOf, c.now)
+				c.showCopy(r, copyOf, c.Now())
 			} else if len(r.Called.Copies) < mostCopies && !slices.Contains(r.Called.Copies, copyOf) {
 				r.Called.Copies = append(r.Called.Copies, copyOf)
 				c.touched(r)

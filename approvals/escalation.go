@@ -74,7 +74,7 @@ func (r *RequestHead) Escalates() time.Time {
 // escalate records and tells that from now on more people may answer the request. Their right to does not depend on it:
 // they have it since the instant that the requirement names. called is how they learn of it.
 func (c *txn) escalate(r *RequestHead, called Called) error {
-	r.Escalated = c.now
+	r.Escalated = c.Now()
 	r.Called.add(called)
 	c.touched(r)
 	c.show(r)

@@ -70,7 +70,7 @@ func (w *Worker) claim(ctx context.Context, job Job, sure bool) (x *execution, e
 				return nil
 			}
 			if r.Status == RunRunning && !w.mayTake(r) {
-				left := w.others.left("run "+string(c.ws)+" "+string(r.ID), r.Owner, r.LeaseUntil, c.now, w.lease)
+				left := w.others.left("run "+string(c.ws)+" "+string(r.ID), r.Owner, r.LeaseUntil, c.Now(), w.lease)
 				if left > 0 {
 					return &RetryError{After: left, Err: errLeased}
 				}
@@ -79,7 +79,7 @@ func (w *Worker) claim(ctx context.Context, job Job, sure bool) (x *execution, e
 			if err := c.moveRun(r, RunRunning, system, auditData{Epoch: r.Epoch}); err != nil {
 				return err
 			}
-			r.Owner, r.LeaseUntil = owner, c.now.Add(w.lease)
+			r.Owner, r.LeaseUntil = owner, c.Now().Add(w.lease)
 			if sure {
 				c.nowSure(r)
 			}
@@ -90,7 +90,7 @@ func (w *Worker) claim(ctx context.Context, job Job, sure bool) (x *execution, e
 			requests: requests, history: r.HistoryItems, covered: map[string]GrantID{},
 			became: ActivityOver, reached: FollowOver, stands: "taken_over",
 		}
-		x.clock.hear(c.now)
+		x.clock.hear(c.Now())
 		return err
 	})
 	return x, err
@@ -137,7 +137,7 @@ func (x *execution) write(ctx context.Context, fn func(c *txn, r *Run) error) er
 		if !x.holds(r) {
 			return x.fenced(r)
 		}
-		x.clock.hear(c.now)
+		x.clock.hear(c.Now())
 		return fn(c, r)
 	})
 }

@@ -259,7 +259,7 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 		case rec.Attempt != attempt.number || rec.Nonce != attempt.nonce || !rec.Done.IsZero():
 			return fmt.Errorf("effect %s, attempt %d: %w", e.ID, attempt.number, ErrFenced)
 		}
-		rec.Done, rec.Output, rec.Status = c.now, &output, output.Status
+		rec.Done, rec.Output, rec.Status = c.Now(), &output, output.Status
 		if err := c.PutEffect(rec); err != nil {
 			return err
 		}

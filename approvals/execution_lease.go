@@ -153,7 +153,7 @@ func (w *Worker) lapsed(until *lapse) bool { return until.passed() && !exclusive
 // extend renews the lease once, and has the cards of calls that have been running since the last time say so.
 func (x *execution) extend(ctx context.Context) error {
 	return x.write(ctx, func(c *txn, r *Run) error {
-		r.LeaseUntil = c.now.Add(x.lease)
+		r.LeaseUntil = c.Now().Add(x.lease)
 		c.changed(r)
 		return x.showRunning(c)
 	})
@@ -166,7 +166,7 @@ func (x *execution) showRunning(c *txn) error {
 		return err
 	}
 	for _, r := range all {
-		since := c.now.Sub(r.OutcomeAt)
+		since := c.Now().Sub(r.OutcomeAt)
 		if r.Outcome == OutcomeRunning && since >= 0 && since < x.renew {
 			c.show(r)
 		}

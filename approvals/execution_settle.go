@@ -267,7 +267,7 @@ func (c *txn) follow(r *RequestHead) error {
 
 // pose puts a new question to people; actor is who caused it.
 func (c *txn) pose(r *Request, actor string) error {
-	r.Created = c.now
+	r.Created = c.Now()
 	c.schedule(&r.RequestHead)
 	c.created(r)
 	demanded, err := r.demanded()

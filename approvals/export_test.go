@@ -46,10 +46,18 @@ func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to Requ
 // AppendEntryAt appends an entry to the trail that claims to have been written then.
 func AppendEntryAt(ctx context.Context, st Store, ws WorkspaceID, at time.Time) error {
 	return update(ctx, st, ws, func(c *txn) error {
-		c.now = at
+		c.Tx = txAt{c.Tx, at}
 		return c.audit(entry{Action: AuditRunRefused, Actor: system})
 	})
 }
+
+// txAt is a transaction with another time than the store's.
+type txAt struct {
+	Tx
+	at time.Time
+}
+
+func (t txAt) Now() time.Time { return t.at }
 
 // FillTrail appends n entries and links them.
 func FillTrail(ctx context.Context, st Store, ws WorkspaceID, n int) error {

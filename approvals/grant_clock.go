@@ -39,7 +39,7 @@ func (w *Worker) endGrantsAheadOf(ctx context.Context, ws WorkspaceID) error {
 		for _, id := range found {
 			err := update(ctx, w.store, ws, func(c *txn) error {
 				g, err := c.Grant(ws, id)
-				if err != nil || !g.ahead(c.now) { // an earlier try was committed, or somebody else's
+				if err != nil || !g.ahead(c.Now()) { // an earlier try was committed, or somebody else's
 					return err
 				}
 				return c.revokeAhead(g)
@@ -58,7 +58,7 @@ func (g *Grant) ahead(now time.Time) bool {
 
 // revokeAhead records that the grant is revoked because of the clock, and says so where it was given.
 func (c *txn) revokeAhead(g *Grant) error {
-	g.Revoked, g.RevokedVia = c.now, viaClock
+	g.Revoked, g.RevokedVia = c.Now(), viaClock
 	g.RevokedReason = wordsClockWasAhead
 	err := c.audit(entry{Action: AuditGrantRevoked, Actor: system, Run: g.Run, Data: auditData{
 		Grant: g.ID, Tool: g.Tool, Via: viaClock, Reason: textDigest(g.RevokedReason),

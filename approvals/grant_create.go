@@ -25,7 +25,7 @@ func (c *txn) grant(r *RequestHead, f *facts) error {
 	if err != nil {
 		return err
 	}
-	open, err := c.OpenGrants(c.ws, g.Agent, g.Tool, c.now, maxGrants)
+	open, err := c.OpenGrants(c.ws, g.Agent, g.Tool, c.Now(), maxGrants)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *txn) newGrant(r *RequestHead, terms *GrantTerms, f *facts) (*Grant, err
 	g := &Grant{
 		Workspace: c.ws, ID: GrantID(c.newID("grant_")), Scope: terms.Scope, Place: r.Place, Run: r.Run,
 		Agent: r.Agent, Tool: r.Tool.Name, Definition: r.Definition, Condition: condition,
-		Deny: r.Status == RequestRejected, Created: c.now, Expires: c.now.Add(lasts), Uses: terms.Uses,
+		Deny: r.Status == RequestRejected, Created: c.Now(), Expires: c.Now().Add(lasts), Uses: terms.Uses,
 		Request: r.ID, Policy: current.Policy, PolicyHash: current.Hash, PolicyVersion: current.Version,
 		Requirement: demanded,
 	}

@@ -103,8 +103,8 @@ func grantsOf(ctx context.Context, st Store, ws WorkspaceID, after GrantID, limi
 	all []*Grant, now time.Time, err error,
 ) {
 	err = st.View(ctx, func(tx Tx) (err error) {
-		now = tx.Now()
 		all, err = tx.Grants(ws, after, limit)
+		now = tx.Now()
 		return err
 	})
 	if err != nil {

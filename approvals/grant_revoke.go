@@ -118,7 +118,7 @@ func (v *Revocation) made(g *Grant) bool {
 
 // revoke records that the grant is revoked, and says so where it was given.
 func (c *txn) revoke(g *Grant, v Revocation) error {
-	g.Revoked, g.RevokedBy, g.RevokedVia, g.RevokedReason = c.now, v.By, v.Via, v.Reason
+	g.Revoked, g.RevokedBy, g.RevokedVia, g.RevokedReason = c.Now(), v.By, v.Via, v.Reason
 	if err := c.audit(v.entry(g, AuditGrantRevoked, "")); err != nil {
 		return err
 	}

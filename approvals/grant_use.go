@@ -186,8 +186,8 @@ func (p *permit) underGrant(ctx context.Context, id GrantID) error {
 	var g *Grant
 	var now time.Time
 	err := p.x.store.View(ctx, func(tx Tx) (err error) {
-		now = tx.Now()
 		g, err = tx.Grant(p.x.run.Workspace, id)
+		now = tx.Now()
 		return err
 	})
 	if err != nil {
@@ -229,18 +229,18 @@ func (p *permit) useGrant(c *txn, run *Run, rec *EffectRecord) error {
 		return err
 	}
 	counted := rec != nil && rec.Grant == g.ID
-	state := g.State(c.now)
+	state := g.State(c.Now())
 	switch {
 	case state == GrantUsedUp && counted:
 	case state != GrantActive:
 		return &lapsedError{g.ID, state}
 	case !g.covers(p.question()) || g.Deny:
 		return fmt.Errorf("%w: grant %s does not cover this call", agent.ErrStale, g.ID)
-	case p.doubtful(g.Created, c.now):
+	case p.doubtful(g.Created, c.Now()):
 		return fmt.Errorf("%w: the age of grant %s cannot be told", agent.ErrStale, g.ID)
 	}
 	for _, u := range g.Grantors {
-		if err := p.facts.thawed(&p.current, u, c.now); err != nil {
+		if err := p.facts.thawed(&p.current, u, c.Now()); err != nil {
 			return fmt.Errorf("%w: grant %s, given by %s: %w", agent.ErrStale, g.ID, u.Local(), err)
 		}
 	}
@@ -275,7 +275,7 @@ func (p *permit) unrejected(c *txn) error {
 
 // undenied returns agent.ErrStale when an open grant rejects the call.
 func (p *permit) undenied(c *txn) error {
-	grants, err := coveringIn(c, p.question(), c.now)
+	grants, err := coveringIn(c, p.question(), c.Now())
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *Installations) Install(ctx context.Context, in Installation) (*Installa
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		in.Installed = c.now
+		in.Installed = c.Now()
 		if err := c.PutInstallation(&in); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *txn) proven(proof string) error {
 	if proof == "" {
 		return nil
 	}
-	free, err := c.Once(c.ws, "install "+proof, c.now)
+	free, err := c.Once(c.ws, "install "+proof, c.Now())
 	if err == nil && !free && !c.again { // else it was this very transaction that was committed
 		err = fmt.Errorf("%w: the proof was used before", ErrConflict)
 	}
@@ -161,7 +161,7 @@ func (s *Installations) End(ctx context.Context, ws WorkspaceID, token BotToken,
 		if i.Token != token {
 			return fmt.Errorf("the app was installed again: %w", ErrConflict)
 		}
-		i.Ended, i.Why, i.Token = c.now, shortened(why, maxWhy), ""
+		i.Ended, i.Why, i.Token = c.Now(), shortened(why, maxWhy), ""
 		if err := c.PutInstallation(i); err != nil {
 			return err
 		}

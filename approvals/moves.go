@@ -71,7 +71,7 @@ func (c *txn) moveRun(r *Run, to RunStatus, actor string, data auditData) error 
 	r.Status = to
 	c.mark(r, from)
 	if to.Ended() {
-		r.Ended = c.now
+		r.Ended = c.Now()
 	}
 	if to != RunRunning {
 		r.Owner, r.LeaseUntil = "", noTime
@@ -93,7 +93,7 @@ func (c *txn) moveRequest(r *RequestHead, to RequestStatus, actor string, data a
 	r.Status = to
 	c.touched(r)
 	if to != RequestPending {
-		r.Settled = c.now
+		r.Settled = c.Now()
 	}
 	err := c.audit(entry{Action: requestActions[to], Actor: actor, Run: r.Run, Request: r.ID, Data: data})
 	if err != nil {

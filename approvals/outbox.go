@@ -84,7 +84,7 @@ func (c *txn) revive(n *Notification) error {
 		}
 	}
 	c.dirty.notes = append(c.dirty.notes, n)
-	c.plan(deliverJob(n.Key(), c.now))
+	c.plan(deliverJob(n.Key(), c.Now()))
 	return c.audit(entry{
 		Action: AuditReplayed, Actor: system, Run: n.Run, Request: n.Request, Data: auditData{Kind: string(n.Kind)},
 	})

@@ -180,7 +180,7 @@ func (c *txn) callElsewhere(id RequestID, called Called) error {
 	r.Called.add(called)
 	c.touched(r)
 	for _, copyOf := range without(r.Called.Copies, had) {
-		c.showCopy(r, copyOf, c.now)
+		c.showCopy(r, copyOf, c.Now())
 	}
 	return nil
 }
@@ -309,7 +309,7 @@ func (c *txn) linkedTo(r *RequestHead) error {
 	}
 	for _, o := range all {
 		if last := o.lastOf(all); last != nil && last.ID == r.ID && len(o.Cards) > 0 {
-			c.showCopy(o, "", c.now)
+			c.showCopy(o, "", c.Now())
 		}
 	}
 	return nil
@@ -326,7 +326,7 @@ func (c *txn) bury(n *Notification, why error) error {
 	if err != nil {
 		return err
 	}
-	n.Dead, n.Why = c.now, shortened(why.Error(), maxWhy)
+	n.Dead, n.Why = c.Now(), shortened(why.Error(), maxWhy)
 	n.Owner, n.LeaseUntil = "", noTime
 	if err := c.PutNotification(n); err != nil {
 		return err

@@ -31,8 +31,8 @@ func (q *queue) next(ctx context.Context) error {
 	var err error
 	if exclusive(q.store) {
 		err = q.store.View(ctx, func(tx Tx) error {
-			q.clock.hear(tx.Now())
 			page, err = q.read(tx)
+			q.clock.hear(tx.Now())
 			return err
 		})
 	} else {
@@ -51,22 +51,22 @@ func (q *queue) next(ctx context.Context) error {
 
 // claim reads the page and leases it.
 func (q *queue) claim(c *txn) ([]*Notification, error) {
-	q.clock.hear(c.now)
 	page, err := q.read(c.Tx)
 	if err != nil {
 		return nil, err
 	}
+	q.clock.hear(c.Now())
 	for _, n := range page {
 		if n.Owner != q.owner { // else this is about the rest of a page, or an earlier try was committed
 			what := "notification " + string(c.ws) + " " + string(n.ID)
-			left := q.others.left(what, n.Owner, n.LeaseUntil, c.now, deliverLease)
+			left := q.others.left(what, n.Owner, n.LeaseUntil, c.Now(), deliverLease)
 			if left > 0 {
 				return nil, &RetryError{After: left, Err: errLeased}
 			}
 			q.before[n.ID] = n.Begun
 		}
 		// Whoever takes it over from a process that is gone does not know how far that one got.
-		n.Owner, n.LeaseUntil, n.Begun = q.owner, c.now.Add(deliverLease), true
+		n.Owner, n.LeaseUntil, n.Begun = q.owner, c.Now().Add(deliverLease), true
 		if err := c.PutNotification(n); err != nil {
 			return nil, err
 		}

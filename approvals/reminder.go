@@ -11,7 +11,7 @@ const remindersSeen = 200
 // remind queues reminders of the request, in its place and for each of its copies, unless an earlier one still waits to
 // be delivered, and sets the time of the next: one transaction, so that no reminder is queued twice.
 func (c *txn) remind(r *RequestHead) error {
-	r.RemindAt = r.nextReminder(c.now)
+	r.RemindAt = r.nextReminder(c.Now())
 	c.touched(r)
 	for _, copyOf := range append([]Copy{""}, r.Called.Copies...) {
 		if copyOf.of(copyHome) { // nobody is called by it
@@ -36,7 +36,7 @@ func (c *txn) remindCopy(r *RequestHead, copyOf Copy) error {
 	}) {
 		return nil
 	}
-	c.showCopy(r, copyOf, c.now) // somebody may have deleted what they are reminded of
+	c.showCopy(r, copyOf, c.Now()) // somebody may have deleted what they are reminded of
 	c.notify(&Notification{Kind: NotifyReminder, Place: at, Copy: copyOf, Run: r.Run, Request: r.ID})
 	return nil
 }

@@ -90,10 +90,10 @@ func (s *Service) askBackOnce(ctx context.Context, in AskBackIn, arrived time.Ti
 			return err
 		}
 		seen.RequestHead = *head
-		if refused = head.mayAskBack(f, &in, c.now); refused != nil {
+		if refused = head.mayAskBack(f, &in, c.Now()); refused != nil {
 			return nil
 		}
-		fresh, err := c.Once(c.ws, in.Key, c.now)
+		fresh, err := c.Once(c.ws, in.Key, c.Now())
 		if err != nil || !fresh {
 			return err
 		}
@@ -156,11 +156,11 @@ func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, er
 		if in.By != r.Requester {
 			return RuleAsked.refuse(ErrUnauthorized, string(r.Requester), wordsOtherWasAsked(r.Requester.Local()))
 		}
-		fresh, err := c.Once(c.ws, in.Key, c.now)
+		fresh, err := c.Once(c.ws, in.Key, c.Now())
 		if err != nil || !fresh {
 			return err
 		}
-		if err := r.open(c.now); err != nil {
+		if err := r.open(c.Now()); err != nil {
 			return err
 		}
 		if r.unanswered() == nil {
@@ -176,7 +176,7 @@ func (s *Service) AnswerBack(ctx context.Context, in AnswerBackIn) (*Request, er
 
 // askBack records the question and has it told.
 func (c *txn) askBack(r *RequestHead, in *AskBackIn) error {
-	r.AskedBack = append(slices.Clip(r.AskedBack), AskedBack{By: in.By, At: c.now, Text: in.Text})
+	r.AskedBack = append(slices.Clip(r.AskedBack), AskedBack{By: in.By, At: c.Now(), Text: in.Text})
 	c.touched(r)
 	c.show(r)
 	how := AnswerInThread
@@ -226,7 +226,7 @@ func (c *txn) answered(r *RequestHead, text, message string) error {
 	words := shortened(text, maxReason)
 	answered := slices.Clone(r.AskedBack)
 	i := slices.Index(answered, q)
-	answered[i].Answer, answered[i].Answered, answered[i].Message = words, c.now, message
+	answered[i].Answer, answered[i].Answered, answered[i].Message = words, c.Now(), message
 	r.AskedBack = answered
 	c.touched(r)
 	c.show(r)
@@ -255,7 +255,7 @@ func (c *txn) askedBack(run RunID) (r *RequestHead, q *AskedBack, err error) {
 		return nil, nil, err
 	}
 	for _, o := range all {
-		if o.open(c.now) != nil {
+		if o.open(c.Now()) != nil {
 			continue
 		}
 		if asked := o.unanswered(); asked != nil && (q == nil || asked.At.After(q.At)) {

@@ -137,7 +137,7 @@ func (s *Service) decideOnce(ctx context.Context, read *Request, d Decision, arr
 		if head, err = c.request(d.Request); err != nil {
 			return err
 		}
-		now = c.now
+		now = c.Now()
 		refused, err = c.cast(head, f, d, rev)
 		return err
 	})
@@ -163,8 +163,8 @@ func (s *Service) undecided(
 		}
 	}
 	err = s.store.View(ctx, func(tx Tx) error {
-		now = tx.Now()
-		if seen, err = tx.Request(d.Workspace, d.Request); err != nil || !d.Verdict.standing() {
+		seen, err = tx.Request(d.Workspace, d.Request)
+		if now = tx.Now(); err != nil || !d.Verdict.standing() {
 			return err
 		}
 		all, err := tx.RequestsOfRun(d.Workspace, seen.Run)
@@ -246,13 +246,13 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 		return d.repeats(r.Decisions[i]), nil
 	}
 	if f == nil {
-		refused = r.open(c.now)
+		refused = r.open(c.Now())
 		if refused == nil {
 			return nil, errNotGathered
 		}
 	} else {
 		var result ruling
-		result, refused = judge(r, f, &d, c.now)
+		result, refused = judge(r, f, &d, c.Now())
 		if refused == nil && d.Verdict.revises() {
 			refused = rev.takeInto(&d)
 		}
@@ -348,7 +348,7 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 	if err := c.moveRequest(r, result.status, string(d.By), settled); err != nil {
 		return err
 	}
-	due := c.now
+	due := c.Now()
 	if r.Status == RequestApproved && r.Outcome == OutcomeNone {
 		due = due.Add(cardPause)
 	}
@@ -358,7 +358,7 @@ func (c *txn) record(r *RequestHead, d Decision, f *facts, result ruling) error 
 
 // note adds d to the request.
 func (c *txn) note(r *RequestHead, d Decision, f *facts) error {
-	d.At = c.now
+	d.At = c.Now()
 	r.Decisions = append(r.Decisions, d)
 	current, err := look(f.policies, r.ID)
 	if err != nil { // of a decision past the policy, which was not asked then
@@ -427,7 +427,7 @@ func (c *txn) cover(r, o *RequestHead, f *facts) error {
 	trial.Decisions = slices.Clone(o.Decisions)
 	var rulings []ruling
 	for i := range votes {
-		result, err := judge(&trial, f, &votes[i], c.now)
+		result, err := judge(&trial, f, &votes[i], c.Now())
 		if errors.Is(err, errNotGathered) {
 			return err
 		}

@@ -46,7 +46,7 @@ func act(
 		if r, err = c.request(id); err != nil || r.Status != RequestPending || r.nextAct().IsZero() {
 			return err
 		}
-		if r.overdue(c.now) {
+		if r.overdue(c.Now()) {
 			did = "expired"
 			return c.expire(r)
 		}
@@ -73,8 +73,8 @@ func escalating(
 	var r *Request
 	var now time.Time
 	err := st.View(ctx, func(tx Tx) (err error) {
-		r, now = nil, tx.Now()
 		head, err := tx.RequestHead(ws, id)
+		r, now = nil, tx.Now()
 		if err != nil || head.Status != RequestPending {
 			return err
 		}
@@ -100,7 +100,7 @@ func (c *txn) expire(r *RequestHead) error {
 	c.show(r)
 	if how == ExpiryCancel {
 		job := timerJob(r)
-		job.Due = c.now
+		job.Due = c.Now()
 		c.plan(job)
 		return nil
 	}

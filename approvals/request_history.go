@@ -93,8 +93,8 @@ func (h *past) read(ctx context.Context, q RequestQuery) (
 	heads []*RequestHead, next RequestID, now time.Time, err error,
 ) {
 	err = h.people.service.store.View(ctx, func(tx Tx) error {
-		now = tx.Now()
 		heads, next, err = tx.QueryRequests(q)
+		now = tx.Now()
 		return err
 	})
 	return heads, next, now, err

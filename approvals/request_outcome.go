@@ -58,7 +58,7 @@ func (c *txn) became(r *RequestHead, to Outcome) error {
 		return fmt.Errorf("outcome of request %s from %q to %q: %w", r.ID, r.Outcome, to, errIllegalMove)
 	}
 	r.TriedAgain = r.TriedAgain || r.Outcome == OutcomeUnknown && to == OutcomeRunning
-	r.Outcome, r.OutcomeAt = to, c.now
+	r.Outcome, r.OutcomeAt = to, c.Now()
 	c.touched(r)
 	if to == OutcomeRunning {
 		return nil // the effect's intent says so, and a card that changes for a moment tells nobody anything
@@ -105,7 +105,7 @@ func (c *txn) reported(question *RequestHead) error {
 		return err
 	}
 	for _, r := range all {
-		if r.Interruption == question.Interruption && r.Outcome == OutcomeRan && r.OutcomeAt.Equal(c.now) {
+		if r.Interruption == question.Interruption && r.Outcome == OutcomeRan && r.OutcomeAt.Equal(c.Now()) {
 			r.OutcomeBy = question.Settler().By
 			c.touched(r)
 		}

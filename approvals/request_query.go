@@ -82,10 +82,10 @@ func (l *listing) heads(
 	ctx context.Context, after RequestID,
 ) (heads []*RequestHead, next RequestID, now time.Time, err error) {
 	err = l.service.store.View(ctx, func(tx Tx) error {
-		now = tx.Now()
 		heads, next, err = tx.QueryRequests(RequestQuery{
 			Workspace: l.query.Workspace, Status: RequestPending, After: after, Limit: maxPage,
 		})
+		now = tx.Now()
 		return err
 	})
 	return heads, next, now, err

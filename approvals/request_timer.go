@@ -18,10 +18,10 @@ func (q *Requirement) lifetime() time.Duration {
 func (c *txn) schedule(r *RequestHead) {
 	q := &r.Requirement
 	if life := q.lifetime(); life > 0 {
-		r.Expires = c.now.Add(life)
+		r.Expires = c.Now().Add(life)
 	}
 	if q.RemindEvery > 0 {
-		r.RemindAt = c.now.Add(q.RemindEvery)
+		r.RemindAt = c.Now().Add(q.RemindEvery)
 	}
 	if r.NextAct = r.nextAct(); !r.NextAct.IsZero() {
 		c.plan(timerJob(r))
@@ -49,7 +49,7 @@ func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duratio
 	c.mend(r)
 	escalate, remind := r.Escalates(), r.RemindAt
 	switch {
-	case !escalate.IsZero() && !c.now.Before(escalate):
+	case !escalate.IsZero() && !c.Now().Before(escalate):
 		if err := fault.Error("escalate.claimed"); err != nil {
 			return "", 0, err
 		}
@@ -57,10 +57,10 @@ func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duratio
 		if err := c.escalate(r, called); err != nil {
 			return "", 0, err
 		}
-		if !remind.IsZero() && !c.now.Before(remind) { // which says the same
-			r.RemindAt = r.nextReminder(c.now)
+		if !remind.IsZero() && !c.Now().Before(remind) { // which says the same
+			r.RemindAt = r.nextReminder(c.Now())
 		}
-	case !remind.IsZero() && !c.now.Before(remind):
+	case !remind.IsZero() && !c.Now().Before(remind):
 		did = "reminded"
 		if err := c.remind(r); err != nil {
 			return "", 0, err
@@ -68,7 +68,7 @@ func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duratio
 	}
 	next := r.nextAct()
 	if next.Equal(r.NextAct) {
-		return did, next.Sub(c.now), nil
+		return did, next.Sub(c.Now()), nil
 	}
 	r.NextAct = next
 	c.touched(r)
@@ -80,17 +80,17 @@ func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duratio
 // request has as long as it ever had.
 func (c *txn) mend(r *RequestHead) {
 	q := &r.Requirement
-	if r.asked().After(c.now) {
-		r.Asked = c.now
+	if r.asked().After(c.Now()) {
+		r.Asked = c.Now()
 		c.touched(r)
 	}
-	if r.Expires.Sub(c.now) > q.ExpiresIn && !r.Expires.IsZero() {
-		r.Expires = c.now.Add(q.ExpiresIn)
+	if r.Expires.Sub(c.Now()) > q.ExpiresIn && !r.Expires.IsZero() {
+		r.Expires = c.Now().Add(q.ExpiresIn)
 		c.touched(r)
 		c.show(r)
 	}
-	if r.remindedTooLate(c.now) {
-		r.RemindAt = c.now.Add(q.RemindEvery)
+	if r.remindedTooLate(c.Now()) {
+		r.RemindAt = c.Now().Add(q.RemindEvery)
 		c.touched(r)
 	}
 }

@@ -128,7 +128,7 @@ func stillMayCancel(c *txn, r *Run, f *facts, by UserID) error {
 	}
 	for _, q := range all {
 		current, err := look(f.policies, q.ID)
-		if q.Status == RequestPending && err == nil && f.mayDecide(q, &current, by, c.now) == nil {
+		if q.Status == RequestPending && err == nil && f.mayDecide(q, &current, by, c.Now()) == nil {
 			return nil
 		}
 	}

@@ -173,7 +173,7 @@ const statePieces = 64
 // still open are looked after later.
 func (c *txn) forget(r *Run, e *ending, calls []callFate) error {
 	if slices.ContainsFunc(calls, func(f callFate) bool { return f.outcome == OutcomeRunning }) {
-		c.plan(cleanupJob(r, c.now.Add(cleanupGrace)))
+		c.plan(cleanupJob(r, c.Now().Add(cleanupGrace)))
 	}
 	if r.StateItems == 0 || e.keep {
 		return nil
@@ -185,7 +185,7 @@ func (c *txn) forget(r *Run, e *ending, calls []callFate) error {
 	r.StateItems = 0
 	more, err := c.DeleteState(r.Workspace, r.ID, pieces)
 	if more {
-		c.plan(cleanupJob(r, c.now))
+		c.plan(cleanupJob(r, c.Now()))
 	}
 	return err
 }
@@ -208,7 +208,7 @@ func (c *txn) succeed(r *Run) error {
 	first := queue[0]
 	next := &Run{
 		Workspace: r.Workspace, ID: RunID(c.newID("run_")), Place: r.Place, Agent: r.Agent, Requester: first.By,
-		Created: c.now, RetryOf: first.RetryOf, StateMessage: first.State,
+		Created: c.Now(), RetryOf: first.RetryOf, StateMessage: first.State,
 	}
 	for i, in := range queue {
 		apart := i > 0 && (first.RetryOf != "" || in.RetryOf != "") // the input of a run stays as it was

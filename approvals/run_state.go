@@ -42,7 +42,7 @@ func (c *txn) mark(r *Run, from RunStatus) {
 	if to == RunRunning {
 		pause = workingPause
 	}
-	c.notifyAt(&Notification{Kind: NotifyState, Place: r.Place, Copy: copyState, Run: r.ID}, c.now.Add(pause))
+	c.notifyAt(&Notification{Kind: NotifyState, Place: r.Place, Copy: copyState, Run: r.ID}, c.Now().Add(pause))
 }
 
 // fillState fills in how the run of a NotifyState stands now: whatever it was when the entry was made, the last state

@@ -164,7 +164,7 @@ func (g *gatherer) mayStart(ctx context.Context, requesters Approvers, u UserID)
 func (c *txn) once(keys []string) ([]bool, error) {
 	known := make([]bool, len(keys))
 	for i, key := range keys {
-		isNew, err := c.Once(c.ws, key, c.now)
+		isNew, err := c.Once(c.ws, key, c.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +240,7 @@ func (a *admission) admit(c *txn, open error) (receipt Receipt, refused, err err
 	}
 	r := &Run{
 		Workspace: in.Workspace, ID: a.run, Place: in.Place, Agent: in.Agent,
-		Requester: in.Requester, Input: in.Text, Created: c.now, RetryOf: a.retryOf, StateMessage: in.State,
+		Requester: in.Requester, Input: in.Text, Created: c.Now(), RetryOf: a.retryOf, StateMessage: in.State,
 		Message: in.Message, Files: in.Files, Unsure: open != nil,
 	}
 	if err := a.tellRetry(c, r.ID, ""); err != nil {
@@ -267,7 +267,7 @@ func (a *admission) queue(c *txn, active *Run) (receipt Receipt, refused, err er
 		return Receipt{}, refuse(ErrLimit, wordsQueueFull(maxQueue)), nil
 	}
 	err = c.PutInput(&QueuedInput{
-		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.now,
+		Workspace: in.Workspace, Place: in.Place, ID: a.input, By: in.Requester, Text: in.Text, At: c.Now(),
 		Message: in.Message, RetryOf: a.retryOf, State: in.State, Files: in.Files,
 	})
 	if err == nil {

@@ -58,7 +58,7 @@ func (s *Service) revealOnce(ctx context.Context, in RevealIn, arrived time.Time
 		if head, err = c.request(in.Request); err != nil {
 			return err
 		}
-		if refused = head.mayReveal(f, in.By, c.now); refused == nil {
+		if refused = head.mayReveal(f, in.By, c.Now()); refused == nil {
 			return c.reveal(head, in)
 		}
 		if errors.Is(refused, errNotGathered) {
@@ -106,7 +106,7 @@ func (c *txn) reveal(r *RequestHead, in RevealIn) error {
 		return fmt.Errorf("names of secret arguments: %w", err)
 	}
 	if !r.revealedTo(in.By) {
-		r.Revelations = append(slices.Clip(r.Revelations), Revelation{in.By, c.now})
+		r.Revelations = append(slices.Clip(r.Revelations), Revelation{in.By, c.Now()})
 		c.touched(r)
 	}
 	return c.audit(entry{

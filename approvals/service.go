@@ -114,8 +114,9 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 // Recorded returns the request as it is recorded, or ErrNotFound: Request without what is added for people who read it.
 func (s *Service) Recorded(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
 	err = s.store.View(ctx, func(tx Tx) error {
-		s.heard.hear(tx.Now())
-		r, err = tx.Request(ws, id)
+		if r, err = tx.Request(ws, id); err == nil {
+			s.heard.hear(tx.Now())
+		}
 		return err
 	})
 	if err != nil {

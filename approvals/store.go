@@ -95,7 +95,9 @@ type Deferrer interface {
 
 // Timed is implemented by stores that can tell their time without a transaction.
 type Timed interface {
-	// Now returns what Tx.Now would in a transaction that began now.
+	// Now returns what Tx.Now would in a transaction that began now, as far as that is known here: where the clock is
+	// a server's, what has passed since it was asked last is counted in this process. It takes part in never going
+	// back.
 	Now() time.Time
 }
 

@@ -98,7 +98,7 @@ func (x *execution) planTrigger(c *txn, r *Request, earlier []*RequestHead) {
 		return
 	}
 	own := *r.Trigger
-	r.Trigger, own.At = &own, c.now
+	r.Trigger, own.At = &own, c.Now()
 	for _, o := range earlier {
 		if o.Interruption == r.Interruption && o.Trigger != nil && o.Trigger.Attempt > 0 {
 			before := *o.Trigger
@@ -109,7 +109,7 @@ func (x *execution) planTrigger(c *txn, r *Request, earlier []*RequestHead) {
 			return
 		}
 	}
-	c.plan(triggerJob(&r.RequestHead, c.now))
+	c.plan(triggerJob(&r.RequestHead, c.Now()))
 }
 
 func triggerJob(r *RequestHead, due time.Time) Job {
@@ -119,7 +119,7 @@ func triggerJob(r *RequestHead, due time.Time) Job {
 // triggered moves the trigger of r to a status, and shows and records it.
 func (c *txn) triggered(r *RequestHead, to TriggerStatus, text string) error {
 	own := *r.Trigger
-	own.Status, own.At, own.Text = to, c.now, text
+	own.Status, own.At, own.Text = to, c.Now(), text
 	r.Trigger = &own
 	c.touched(r)
 	data := auditData{

@@ -20,7 +20,7 @@ func (s *sending) leased(c *txn, r *RequestHead) time.Duration {
 	if until.IsZero() {
 		until, length = r.Trigger.Begun.Add(unleasedFor), unleasedFor
 	}
-	return s.others.left("sending "+string(c.ws)+" "+string(r.ID), r.Trigger.Nonce, until, c.now, length)
+	return s.others.left("sending "+string(c.ws)+" "+string(r.ID), r.Trigger.Nonce, until, c.Now(), length)
 }
 
 // hold keeps the lease of the sending, which was taken after began, until release is called. The returned context is
@@ -76,7 +76,7 @@ func (s *sending) extend(ctx context.Context) error {
 			return fmt.Errorf("sending the call of request %s: %w", r.ID, ErrFenced)
 		}
 		own := *r.Trigger
-		own.LeaseUntil = c.now.Add(s.lease)
+		own.LeaseUntil = c.Now().Add(s.lease)
 		r.Trigger = &own
 		c.touched(r)
 		return nil

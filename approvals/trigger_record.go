@@ -52,7 +52,7 @@ func (s *sending) recordOnce(ctx context.Context, a TriggerAnswer) (later, err e
 			return s.move(c, r, TriggerSent, a.Text)
 		case a.Again && r.Status == RequestPending && r.Trigger.Attempt < triggerTries:
 			pause := max(a.After, triggerRest<<(r.Trigger.Attempt-1))
-			c.plan(triggerJob(r, c.now.Add(pause)))
+			c.plan(triggerJob(r, c.Now().Add(pause)))
 			later = &RetryError{After: pause, Err: errNotTaken}
 			return s.move(c, r, TriggerPlanned, a.Text)
 		case a.Unknown:

@@ -171,7 +171,7 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 		own := *r.Trigger
 		own.Doubt = own.Doubt || own.Status == TriggerSending
 		own.Attempt++
-		own.Nonce, own.Begun, own.LeaseUntil = s.nonce, c.now, c.now.Add(s.lease)
+		own.Nonce, own.Begun, own.LeaseUntil = s.nonce, c.Now(), c.Now().Add(s.lease)
 		r.Trigger = &own
 		if s.token != "" {
 			if err := s.issue(c, r); err != nil {

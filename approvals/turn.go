@@ -19,7 +19,7 @@ func takeTurn(ctx context.Context, st Store, ws WorkspaceID, keys ...string) (bo
 	}
 	err := update(ctx, st, ws, func(c *txn) error {
 		for _, key := range keys {
-			free, err := c.Once(ws, key, c.now)
+			free, err := c.Once(ws, key, c.Now())
 			switch {
 			case err != nil:
 				return err
@@ -71,7 +71,7 @@ func (c *txn) beginTurn(key string) error {
 		return err
 	}
 	for _, e := range about {
-		age := c.now.Sub(e.At)
+		age := c.Now().Sub(e.At)
 		switch {
 		case e.Key == key+turnKept:
 			return errTurnTaken
@@ -84,7 +84,7 @@ func (c *txn) beginTurn(key string) error {
 			}
 		}
 	}
-	free, err := c.Once(c.ws, key+turnBegun, c.now)
+	free, err := c.Once(c.ws, key+turnBegun, c.Now())
 	if err == nil && !free && !c.again {
 		err = errTurnTaken
 	}
@@ -108,7 +108,7 @@ func endTurn(ctx context.Context, st Store, ws WorkspaceID, kept bool, keys []st
 	return update(ctx, st, ws, func(c *txn) error {
 		for _, key := range keys {
 			if kept {
-				if _, err := c.Once(ws, key+turnKept, c.now); err != nil {
+				if _, err := c.Once(ws, key+turnKept, c.Now()); err != nil {
 					return err
 				}
 			}

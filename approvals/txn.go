@@ -16,13 +16,13 @@ const system = "system"
 // noTime is the zero time: never.
 var noTime time.Time
 
-// txn is one transaction on a workspace, with what belongs to every change: one reading of the clock, versions that
-// grow, audit entries and jobs beside the records that need them. A record is read once and written once: records that
-// were read are kept here, and what changed is written when the closure has returned.
+// txn is one transaction on a workspace, with what belongs to every change: one reading of the clock (Now, asked for
+// behind what is read first, as that takes no longer then), versions that grow, audit entries and jobs beside the
+// records that need them. A record is read once and written once: records that were read are kept here, and what
+// changed is written when the closure has returned.
 type txn struct {
 	Tx
 	ws     WorkspaceID
-	now    time.Time
 	linked bool   // audit entries are linked into the chain at once
 	again  bool   // an earlier try of this transaction may have been committed
 	trace  string // the span that it belongs to, for those who act on what it writes
@@ -71,7 +71,7 @@ func updateBy(
 	var last error
 	for range commitTries {
 		err := run(ctx, func(tx Tx) error {
-			c := &txn{Tx: tx, ws: ws, now: tx.Now(), linked: linked, again: again, trace: link}
+			c := &txn{Tx: tx, ws: ws, linked: linked, again: again, trace: link}
 			if err := fn(c); err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func exclusive(st Store) bool {
 // newID returns an id that sorts by time, and within the transaction by the order of calls.
 func (c *txn) newID(prefix string) string {
 	c.ids++
-	return newID(prefix, c.now, c.ids)
+	return newID(prefix, c.Now(), c.ids)
 }
 
 // run returns the run, the same record at every call.
@@ -210,7 +210,7 @@ func (c *txn) created(r *Request) {
 func (c *txn) flush() error {
 	for _, r := range c.dirty.runs {
 		r.Version++
-		r.Updated = c.now
+		r.Updated = c.Now()
 		if err := c.PutRun(r); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (c *txn) plan(j Job) {
 }
 
 // wake queues the job that executes the run.
-func (c *txn) wake(r *Run) { c.plan(runJob(r, c.now)) }
+func (c *txn) wake(r *Run) { c.plan(runJob(r, c.Now())) }
 
 func runJob(r *Run, due time.Time) Job {
 	return Job{Workspace: r.Workspace, Kind: JobRun, ID: string(r.ID), Due: due, Group: r.Place.Channel}
@@ -279,7 +279,7 @@ func (c *txn) requeue(id RunID, why RequestID) error {
 }
 
 // show queues what brings the request's card up to date.
-func (c *txn) show(r *RequestHead) { c.showAt(r, c.now) }
+func (c *txn) show(r *RequestHead) { c.showAt(r, c.Now()) }
 
 // cardPause is how long the card of an approved call waits before it is brought up to date: a call that has its
 // outcome by then takes one change of the card instead of two, which surfaces ration.
@@ -313,10 +313,10 @@ func (c *txn) say(r *Run, text string) {
 }
 
 // notify puts n into the outbox and wakes the delivery of its queue.
-func (c *txn) notify(n *Notification) { c.notifyAt(n, c.now) }
+func (c *txn) notify(n *Notification) { c.notifyAt(n, c.Now()) }
 
 func (c *txn) notifyAt(n *Notification, due time.Time) {
-	n.Workspace, n.Created, n.Trace = c.ws, c.now, c.trace
+	n.Workspace, n.Created, n.Trace = c.ws, c.Now(), c.trace
 	n.ID = NotificationID(c.newID("ntf_"))
 	if r, ok := c.runs[n.Run]; ok {
 		n.Streams = r.Streams

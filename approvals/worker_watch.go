@@ -187,7 +187,7 @@ func (c *txn) giveUpCalls(id RunID) error {
 	if err != nil || !r.Status.Ended() {
 		return err
 	}
-	early := r.Ended.Add(cleanupGrace).Sub(c.now)
+	early := r.Ended.Add(cleanupGrace).Sub(c.Now())
 	if early > 0 && early <= cleanupGrace { // else the clock was ahead when the run ended
 		return c.giveUpLater(r)
 	}

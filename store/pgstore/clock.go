@@ -19,6 +19,7 @@ type clock struct {
 	opened    time.Time     // the server's clock at an elapsed time of zero
 	last      time.Time     // what tell has returned last
 	at        time.Duration // elapsed then
+	ahead     bool          // of the server's clock, which it waits for
 	wrong     bool
 	uncertain time.Time
 }
@@ -34,12 +35,26 @@ func (c *clock) tell(wall time.Time, before, after time.Duration) time.Time {
 	defer c.mu.Unlock()
 	step := max(before-c.at, 0) // what has passed at least since the last one
 	next := c.last.Add(step)
+	c.ahead = false
 	if c.agrees(wall, before, after, next) {
 		if next = wall; wall.Before(c.last) {
-			next = c.last.Add(step / 2)
+			next, c.ahead = c.last.Add(step/2), true
 		}
 	}
 	c.last, c.at = next.UTC().Truncate(time.Microsecond), max(after, c.at)
+	return c.last
+}
+
+// now returns the time without asking the server: what has passed since it was asked last is counted here.
+func (c *clock) now(elapsed time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	step := max(elapsed-c.at, 0).Truncate(2 * time.Microsecond)
+	c.at += step
+	if c.ahead {
+		step /= 2
+	}
+	c.last = c.last.Add(step)
 	return c.last
 }
 

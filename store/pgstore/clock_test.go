@@ -10,6 +10,8 @@ import (
 	"countersign/approvals"
 )
 
+const unasked = time.Duration(-1)
+
 // TestClock sets the server's clock and lets time pass here; each step says what the store's time is then.
 func TestClock(t *testing.T) {
 	t.Parallel()
@@ -17,7 +19,8 @@ func TestClock(t *testing.T) {
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	for _, c := range []struct {
 		what  string
-		steps [][3]time.Duration // the server's clock, monotonic time, and the store's time wanted, since the start
+		steps [][3]time.Duration // the server's clock, monotonic time, and the store's time wanted, since the start;
+		// of a step in which nobody asks the server its clock is unasked
 		alert bool
 	}{
 		{"follows the server", [][3]time.Duration{{time.Second, time.Second, time.Second}, {3e9, 3e9, 3e9}}, false},
@@ -31,11 +34,26 @@ func TestClock(t *testing.T) {
 			[][3]time.Duration{{time.Second, time.Second, time.Second}, {-time.Hour, 2e9, 2e9}}, true},
 		{"never goes back for answers that overtake each other",
 			[][3]time.Duration{{2e9, 2e9, 2e9}, {19e8, 19e8, 2e9}}, false},
+		{"counts what passes while nobody asks", [][3]time.Duration{{61e9, 1e9, 61e9}, {unasked, 4e9, 64e9},
+			{unasked, 5e9, 65e9}, {66e9, 6e9, 66e9}}, false},
+		{"never goes back behind what it has counted",
+			[][3]time.Duration{{1e9, 1e9, 1e9}, {unasked, 9e9, 9e9}, {8e9, 9e9, 9e9}, {9e9, 10e9, 9e9}}, false},
+		{"counts at half speed until the server has caught up",
+			[][3]time.Duration{{60e9, 60e9, 60e9}, {40e9, 60e9, 60e9}, {unasked, 70e9, 65e9}, {80e9, 100e9, 80e9},
+				{unasked, 101e9, 81e9}}, false},
+		{"counts behind a jump", [][3]time.Duration{{1e9, 1e9, 1e9}, {time.Hour, 2e9, 2e9}, {unasked, 3e9, 3e9}},
+			true},
 	} {
 		var log bytes.Buffer
 		clock := newClock(slog.New(slog.NewTextHandler(&log, nil)), start, 0)
 		for i, s := range c.steps {
-			if got := clock.tell(at(s[0]), s[1], s[1]); !got.Equal(at(s[2])) {
+			got := time.Time{}
+			if s[0] == unasked {
+				got = clock.now(s[1])
+			} else {
+				got = clock.tell(at(s[0]), s[1], s[1])
+			}
+			if !got.Equal(at(s[2])) {
 				t.Errorf("%s: step %d: %v after the start, want %v", c.what, i+1, got.Sub(start), s[2])
 			}
 		}

@@ -55,10 +55,7 @@ func (b *batch) run() {
 	defer conn.Release() // closes a connection that is not idle
 	b.base = b.q.store.begin(b.ctx, conn, b.q.write)
 	defer b.base.end()
-	if b.q.write { // each of them wants to know the time; of one that reads, the first statement begins it
-		err = b.lostOr(b.base.exchange(b.ctx, nil), conn)
-	}
-	b.begin(err)
+	b.begin(nil)
 	for {
 		asked, done := b.next()
 		if done {
@@ -95,11 +92,7 @@ func (b *batch) tx(m *member) (*tx, error) {
 	if err := b.failure(); err != nil {
 		return nil, b.told(err)
 	}
-	t := &tx{store: b.q.store, ctx: m.ctx, write: b.q.write, crypt: b.base.crypt, known: newKnown(), shared: m}
-	if b.q.write { // it has begun
-		t.now, t.id = b.base.now, b.base.id
-	}
-	return t, nil
+	return &tx{store: b.q.store, ctx: m.ctx, write: b.q.write, crypt: b.base.crypt, known: newKnown(), shared: m}, nil
 }
 
 func (b *batch) failure() error {
@@ -230,7 +223,8 @@ func (b *batch) commit(conn *pgxpool.Conn) {
 		return
 	}
 	if err == nil {
-		b.base.waiting, err = joined(writes)
+		writes, err = joined(writes)
+		b.base.waiting = append(b.base.waiting, writes...)
 	}
 	if err == nil {
 		err = b.lostOr(b.base.commit(), conn)

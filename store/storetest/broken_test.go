@@ -85,6 +85,10 @@ func brokenStores() []control {
 		storeControl("NowBack", clockOf(func(at time.Time, n, _ int) time.Time {
 			return at.Add(-time.Duration(n) * time.Microsecond)
 		}), "NowForward").or("JobDue", "JobLater", "ReplicasNow", "Sessions"),
+		storeControl("SaysEarlier", func(s approvals.Store) approvals.Store { return telling{s, -time.Second} },
+			"NowBetween"),
+		storeControl("SaysLater", func(s approvals.Store) approvals.Store { return telling{s, time.Second} },
+			"NowBetween"),
 		{"NowApart", []string{"ReplicasNow"}, []string{"Sessions"}, apart},
 		storeControl("OnlySaysSo", func(s approvals.Store) approvals.Store { return onlySaysSo{s} }, "DispatchOnce"),
 	}

@@ -13,6 +13,7 @@ func clocks() []promise {
 		{"Now", "a decision and what follows from it happen at one time, which every store can keep", testNow},
 		{"NowIsReal", "people are told when something happened, and how long they have", testNowIsReal},
 		{"NowForward", "what is seen to have happened has not happened later", testNowForward},
+		{"NowBetween", "what a store says of its time between two transactions lies between theirs", testNowBetween},
 	}
 }
 
@@ -41,6 +42,25 @@ func testNowIsReal(s *suite) {
 	at := s.now()
 	if end := time.Now(); at.Before(begin.Add(-time.Minute)) || at.After(end.Add(time.Minute)) {
 		s.Errorf("now is %v; the time here is between %v and %v", at, begin, end)
+	}
+}
+
+func testNowBetween(s *suite) {
+	timed, ok := s.store.(approvals.Timed)
+	if !ok {
+		return
+	}
+	before := s.now()
+	for range 50 {
+		between := timed.Now()
+		after := s.now()
+		if between.Before(before) || after.Before(between) {
+			s.Errorf("a transaction began at %v, the store said %v, and the next began at %v", before, between, after)
+		}
+		if between.Location() != time.UTC || !between.Equal(between.Truncate(time.Microsecond)) {
+			s.Errorf("%v is not in UTC and whole microseconds", between)
+		}
+		before = after
 	}
 }
 
