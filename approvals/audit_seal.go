@@ -3,23 +3,31 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"countersign/internal/fault"
 )
 
-// sealPage is how many entries are linked into a chain in one transaction.
-const sealPage = 500
+const (
+	// sealPage is how many entries are linked into a chain in one transaction.
+	sealPage = 100
+	// sealRest is how long the sealer rests after a page, as a multiple of the time that the page took: in a rush it
+	// leaves the machine to those who wait. Behind by more than sealBehind, it does not.
+	sealRest   = 3
+	sealBehind = 5 * time.Second
+)
 
 // seal links what was appended to the trails of all workspaces into their chains, and returns how many entries that
-// were. Several replicas may do so at once.
-func (w *Worker) seal(ctx context.Context) (n int, err error) {
+// were. Several replicas may do so at once. It rests between pages unless there is hurry.
+func (w *Worker) seal(ctx context.Context, hurry bool) (n int, err error) {
 	all, err := auditWorkspaces(ctx, w.store)
 	if err != nil {
 		return 0, err
 	}
 	for _, ws := range all {
 		for {
-			entries, err := sealSome(ctx, w.store, ws)
+			began := time.Now()
+			entries, behind, err := sealSome(ctx, w.store, ws)
 			if err != nil {
 				return n, fmt.Errorf("seal the audit trail of %s: %w", ws, err)
 			}
@@ -29,6 +37,12 @@ func (w *Worker) seal(ctx context.Context) (n int, err error) {
 			}
 			if len(entries) < sealPage {
 				break
+			}
+			if hurry || behind > sealBehind {
+				continue
+			}
+			if err := rest(ctx, sealRest*time.Since(began)); err != nil {
+				return n, err
 			}
 		}
 	}
@@ -42,21 +56,24 @@ func (w *Worker) sealLast(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealEvery)
 	defer cancel()
-	_, err := w.seal(ctx)
+	_, err := w.seal(ctx, true)
 	w.report(ctx, "seal the end of the audit trail", err)
 }
 
-// sealSome links up to sealPage entries and returns them. The order of entries is that of their ids. When nobody knows
-// whether they were linked, the next call finds out.
-func sealSome(ctx context.Context, st Store, ws WorkspaceID) (entries []*AuditEntry, err error) {
+// sealSome links up to sealPage entries, and returns them and how old the first one was. The order of entries is that
+// of their ids. When nobody knows whether they were linked, the next call finds out.
+func sealSome(ctx context.Context, st Store, ws WorkspaceID) (
+	entries []*AuditEntry, behind time.Duration, err error,
+) {
 	if n, err := unsealed(ctx, st, ws); n == 0 || err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	err = st.Update(ctx, func(tx Tx) (err error) {
 		entries, err = tx.UnsealedAudit(ws, sealPage)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
+		behind = tx.Now().Sub(entries[0].At)
 		head, err := auditHead(tx, ws)
 		if err != nil {
 			return err
@@ -68,9 +85,9 @@ func sealSome(ctx context.Context, st Store, ws WorkspaceID) (entries []*AuditEn
 		return tx.SealAudit(entries...)
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return entries, nil
+	return entries, behind, nil
 }
 
 // unsealed returns how many entries wait, up to one: nothing is written when there are none.

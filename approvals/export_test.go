@@ -70,7 +70,7 @@ func FillTrail(ctx context.Context, st Store, ws WorkspaceID, n int) error {
 		return nil
 	})
 	for sealed := make([]*AuditEntry, sealPage); err == nil && len(sealed) == sealPage; {
-		sealed, err = sealSome(ctx, st, ws)
+		sealed, _, err = sealSome(ctx, st, ws)
 	}
 	return err
 }
@@ -92,9 +92,15 @@ func Relink(all []*AuditEntry) []*AuditEntry {
 	return all
 }
 
-// SealNow links what waits into the chains, as workers do.
+// Seal links what waits into the chains, as workers do that have no hurry, and tells of each page.
+func Seal(ctx context.Context, st Store, sealed func(context.Context, []*AuditEntry)) error {
+	_, err := (&Worker{store: st, sealed: sealed}).seal(ctx, false)
+	return err
+}
+
+// SealNow links what waits into the chains, as workers do that stop.
 func SealNow(ctx context.Context, st Store) error {
-	_, err := (&Worker{store: st}).seal(ctx)
+	_, err := (&Worker{store: st}).seal(ctx, true)
 	return err
 }
 

@@ -140,7 +140,7 @@ func (s *oldSweep) view(ctx context.Context, fn func(Tx) error) error {
 	if err := s.store.View(ctx, fn); err != nil {
 		return err
 	}
-	return rest(ctx, time.Since(begin))
+	return rest(ctx, sweepRest*time.Since(begin))
 }
 
 // fate is what a step has done with a record.
@@ -179,7 +179,7 @@ func step[T any](ctx context.Context, s *oldSweep, records []T, n *int, fn func(
 	}
 	*n += gone
 	s.count.kept += kept
-	return left, rest(ctx, time.Since(begin))
+	return left, rest(ctx, sweepRest*time.Since(begin))
 }
 
 // each is step until no records are left.
@@ -193,9 +193,9 @@ func each[T any](ctx context.Context, s *oldSweep, records []T, n *int, fn func(
 	return nil
 }
 
-// rest leaves the store to others for a while after something took so long.
-func rest(ctx context.Context, took time.Duration) error {
-	wait := time.NewTimer(sweepRest * took)
+// rest leaves the store to others for so long.
+func rest(ctx context.Context, d time.Duration) error {
+	wait := time.NewTimer(d)
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():

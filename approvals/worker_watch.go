@@ -30,8 +30,9 @@ const (
 	sweptDue = time.Minute
 )
 
-// watch looks after the store until ctx ends.
+// watch looks after the store until ctx ends. Nobody waits for it.
 func (w *Worker) watch(ctx context.Context) {
+	ctx = WithoutHurry(ctx)
 	var retaining sync.WaitGroup
 	defer retaining.Wait()
 	retaining.Go(func() { w.retain(ctx) })
@@ -50,7 +51,7 @@ func (w *Worker) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-seal.C:
-			n, err := w.seal(ctx)
+			n, err := w.seal(ctx, false)
 			w.report(ctx, "seal the audit trail", err)
 			if n > 0 || err != nil {
 				seal.Reset(seals)

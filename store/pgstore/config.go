@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,7 +37,8 @@ type Config struct {
 	always bool           // tests: whoever finds nobody there begins a transaction for several all the same
 	loose  bool           // tests: those who share one are not kept from each other's rows
 
-	straggling time.Duration // tests: in place of the constant
+	straggling time.Duration         // tests: in place of the constant
+	leaves     func(context.Context) // tests: told of each closure that needs a transaction of its own
 }
 
 // ErrURL is returned by Open for a URL that cannot be used.

@@ -41,7 +41,6 @@ func RetryReasons() []string { return []string{"conflict", "deadlock", "key", "s
 type counts struct {
 	conflict, deadlock, key, server       atomic.Uint64
 	unknown, sweeps, jobsLeft, claimsLost atomic.Uint64
-	apart                                 atomic.Uint64                // work that could not share a transaction
 	dispatch                              atomic.Pointer[pgxpool.Pool] // of the newest Dispatch; nil: there was none
 }
 

@@ -25,10 +25,8 @@ const (
 	// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then,
 	// and the closure runs again in a transaction of its own.
 	straggling = 100 * time.Millisecond
-	// leastWork is how many of those who share a transaction may be at work while people wait. Otherwise people come
-	// first.
-	leastWork = 4
-	// mostTurns is how many turns others have before it is that of whoever has waited longest.
+	// mostTurns is how many turns others have before it is that of whoever has waited longest, and how often it is
+	// the turn of those who work while people come all the time.
 	mostTurns = 4
 	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, and one for where a slow
 	// transaction is not counted any more.
@@ -49,6 +47,7 @@ type queue struct {
 	mu       sync.Mutex
 	begun    []*turn // for which others wait
 	turns    int     // that were given to those who waited
+	worked   int     // the turn that was last one of work
 	waiting  []*member
 	watching bool // hurry will be called
 }
@@ -153,56 +152,52 @@ func (q *queue) next() {
 }
 
 // take takes those whose turn it is out of the queue: somebody who needs a transaction alone, or as many as may share
-// one. People come before work but for a few, and each of both in the order in which they came; whoever has waited for
-// many turns comes next in any case. q.mu is held.
+// one. People come before work, and each of both in the order in which they came. It is the turn of whoever has waited
+// for many turns in any case; but work, which reads more than once and has those who share its transaction wait for
+// that, has one of several turns, and then as much of it as there is room for. q.mu is held.
 func (q *queue) take() (taken []*member) {
 	if len(q.waiting) == 0 {
 		return nil
 	}
 	q.turns++
 	next := q.waiting[0]
-	person := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work })
-	if person > 0 && q.turns-next.since < mostTurns {
-		next = q.waiting[person]
+	if person := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work }); person > 0 {
+		since := next.since
+		if !next.alone {
+			since = max(since, q.worked)
+		}
+		if q.turns-since < mostTurns {
+			next = q.waiting[person]
+		}
 	}
-	if next.alone {
+	switch {
+	case next.alone:
 		taken = []*member{next}
-	} else {
-		taken = q.some()
+	case next.work:
+		q.worked = q.turns
+		taken = q.some(true)
+	default:
+		taken = q.some(false)
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(m *member) bool { return slices.Contains(taken, m) })
 	return taken
 }
 
-// some returns those who share a transaction next.
-func (q *queue) some() (taken []*member) {
+// some returns those who share a transaction next: those who work, or people, and in what room they leave the others.
+func (q *queue) some(work bool) (taken []*member) {
 	left := together
 	if q.store.others.Load() == 0 && !q.store.cfg.ReadOnly { // who only reads does not know of others
 		left = togetherAlone
 	}
-	for _, work := range []bool{false, true} {
-		keep := 0
-		if !work {
-			keep = min(leastWork, q.shareable(true))
-		}
+	for _, work := range []bool{work, !work} {
 		for _, m := range q.waiting {
-			if m.work == work && !m.alone && left > keep {
+			if m.work == work && !m.alone && left > 0 {
 				taken = append(taken, m)
 				left--
 			}
 		}
 	}
 	return taken
-}
-
-// shareable returns how many wait who may share a transaction.
-func (q *queue) shareable(work bool) (n int) {
-	for _, m := range q.waiting {
-		if m.work == work && !m.alone {
-			n++
-		}
-	}
-	return n
 }
 
 // hurry has nobody wait any more for a transaction that takes too long: it may wait for a lock, or its closure for one

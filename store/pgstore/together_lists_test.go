@@ -3,6 +3,7 @@ package pgstore
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -177,9 +178,10 @@ func changedAndRead(t *testing.T, s *Store, change func(approvals.Tx) error, rea
 	errs := sharing(t, s, 2, func(i int) func(*tx) error {
 		if i == 0 {
 			return func(tx *tx) error {
-				tx.Now() // it has its number from then on
+				err := change(tx)
+				tx.Now() // it has its number from then on, also where nothing was read
 				numbers[0] = append(numbers[0], tx.id)
-				return change(tx)
+				return err
 			}
 		}
 		return func(tx *tx) (err error) {
@@ -191,6 +193,7 @@ func changedAndRead(t *testing.T, s *Store, change func(approvals.Tx) error, rea
 				tx.shared.b.mu.Lock()
 				over = len(tx.shared.b.written) > 0
 				tx.shared.b.mu.Unlock()
+				runtime.Gosched()
 			}
 			return tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", ID: "aud_1"})
 		}

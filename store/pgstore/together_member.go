@@ -198,6 +198,6 @@ func (m *member) wait(t *tx, s statement) error {
 	if r.err != nil {
 		return t.fail(r.err)
 	}
-	t.now = m.b.base.now
+	t.now, t.id = m.b.base.now, m.b.base.id
 	return nil
 }

@@ -41,7 +41,7 @@ func taken(q *queue) string {
 	return strings.Join(turns, " ")
 }
 
-// TestTurns: people come first, work has four of the places while they come, and nobody is passed over for ever.
+// TestTurns: people come first, work has one turn in four while they come, and nobody is passed over for ever.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	many := func(who string, n int) string { return strings.Repeat(who, n) }
@@ -53,8 +53,12 @@ func TestTurns(t *testing.T) {
 		{"Pp", "P p"},
 		{many("w", 20) + "p", "p" + many("w", 15) + " " + many("w", 5)},
 		{many("p", 20), many("p", 16) + " " + many("p", 4)},
-		{many("p", 40) + many("w", 9), many("p", 12) + many("w", 4) + " " + many("p", 12) + many("w", 4) + " " +
-			many("p", 15) + "w p"},
+		{many("p", 40) + many("w", 9), many("p", 16) + " " + many("p", 16) + " " + many("p", 8) + many("w", 8) + " w"},
+		{many("w", 60) + many("p", 90), strings.Repeat(many("p", 16)+" ", 3) + many("w", 16) + " " + many("p", 16) +
+			" " + many("p", 16) + " " + many("p", 10) + many("w", 6) + " " + many("w", 16) + " " + many("w", 16) +
+			" " + many("w", 6)},
+		{many("w", 9) + many("p", 60), many("p", 16) + " " + many("p", 16) + " " + many("p", 16) + " " + many("w", 9) +
+			many("p", 7) + " " + many("p", 5)},
 		{"W" + many("p", 90), many("p", 16) + " " + many("p", 16) + " " + many("p", 16) + " W " + many("p", 16) + " " +
 			many("p", 16) + " " + many("p", 10)},
 	} {
@@ -67,7 +71,7 @@ func TestTurns(t *testing.T) {
 	// Where nobody else writes, more share a transaction.
 	alone := queueBeside(0)
 	waitingAs(alone, many("p", 40)+many("w", 9))
-	if got, want := taken(alone), many("p", 26)+many("w", 4)+" "+many("p", 14)+many("w", 5); got != want {
+	if got, want := taken(alone), many("p", 30)+" "+many("p", 10)+many("w", 9); got != want {
 		t.Errorf("without other replicas: %s, want %s", got, want)
 	}
 }

@@ -102,8 +102,8 @@ func TestTogether(t *testing.T) {
 	numbers := make([]string, together)
 	errs := sharing(t, s, together, func(i int) func(*tx) error {
 		return func(tx *tx) error {
-			numbers[i] = tx.id
 			r, err := tx.Run("T1", runID(i))
+			numbers[i] = tx.id
 			if err != nil {
 				return err
 			}

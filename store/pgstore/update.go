@@ -50,8 +50,8 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		}
 		switch {
 		case errors.Is(err, errApart):
-			if how = apart; isWork(ctx) {
-				s.counts.apart.Add(1)
+			if how = apart; s.cfg.leaves != nil {
+				s.cfg.leaves(ctx)
 			}
 			continue
 		case errors.Is(err, errRefused):
