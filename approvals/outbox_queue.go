@@ -31,8 +31,9 @@ func (q *queue) next(ctx context.Context) error {
 	var err error
 	if exclusive(q.store) {
 		err = q.store.View(ctx, func(tx Tx) error {
-			page, err = q.read(tx)
-			q.clock.hear(tx.Now())
+			if page, err = q.read(tx); err == nil {
+				q.clock.hear(tx.Now())
+			}
 			return err
 		})
 	} else {
