@@ -23,37 +23,39 @@ func (s slowUpdates) Update(ctx context.Context, fn func(approvals.Tx) error) er
 	return s.Store.Update(ctx, fn)
 }
 
-// TestSealerRests: in a rush the sealer leaves most of the time to those who wait, but not so that it falls behind.
+// TestSealerRests: in a rush the sealer leaves most of the time to those who wait, the less the further it is behind.
 func TestSealerRests(t *testing.T) {
 	t.Parallel()
 	const each = 10 * time.Millisecond
 	for _, c := range []struct {
 		what string
-		age  time.Duration // of the entries
+		age  time.Duration // of the entries, when the sealer begins
 		want []time.Duration
 	}{
-		{"new entries", 0, []time.Duration{each, 5 * each, 9 * each}},
-		{"old entries", time.Minute, []time.Duration{each, 2 * each, 3 * each}},
+		{"new", time.Second, []time.Duration{each, 5 * each, 9 * each}},
+		{"late", 3 * time.Second, []time.Duration{each, 3 * each, 5 * each}},
+		{"latest", time.Minute, []time.Duration{each, 2 * each}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				st := storetest.NewMemory().Open()
 				defer st.Close()
-				at := time.Now().Add(-c.age)
+				begin := time.Now().Add(time.Second) // when the sealer looks first
 				for range 250 {
-					if err := approvals.AppendEntryAt(t.Context(), st, ws, at); err != nil {
+					if err := approvals.AppendEntryAt(t.Context(), st, ws, begin.Add(-c.age)); err != nil {
 						t.Fatal(err)
 					}
 				}
-				begin, n := time.Now(), 0
+				n := 0
 				var got []time.Duration
-				page := func(_ context.Context, all []*approvals.AuditEntry) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				approvals.KeepSealing(ctx, slowUpdates{st, each}, func(_ context.Context, all []*approvals.AuditEntry) {
 					got, n = append(got, time.Since(begin)), n+len(all)
-				}
-				err := approvals.Seal(t.Context(), slowUpdates{st, each}, page)
-				if err != nil || n != 250 {
-					t.Errorf("%d entries are linked, want 250: %v", n, err)
+				})
+				if n != 250 {
+					t.Errorf("%d entries are linked, want 250", n)
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Errorf("pages were linked at other times (-want +got)\n%s", diff)
@@ -61,4 +63,52 @@ func TestSealerRests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSealerInARush: while more is appended than the sealer links when it rests, it stays a few seconds behind, and a
+// workspace in which little happens is not left waiting.
+func TestSealerInARush(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.NewMemory().Open()
+		defer st.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		linked := map[approvals.WorkspaceID]int{}
+		slowest := map[approvals.WorkspaceID]time.Duration{}
+		go approvals.KeepSealing(ctx, slowUpdates{st, 50 * time.Millisecond},
+			func(_ context.Context, all []*approvals.AuditEntry) {
+				for _, e := range all {
+					linked[e.Workspace]++
+					slowest[e.Workspace] = max(slowest[e.Workspace], time.Since(e.At))
+				}
+			})
+		appended := map[approvals.WorkspaceID]int{}
+		add := func(ws approvals.WorkspaceID) {
+			if err := approvals.AppendEntryAt(t.Context(), st, ws, time.Now()); err != nil {
+				t.Error(err)
+			}
+			appended[ws]++
+		}
+		for i := range 1700 { // 17 seconds of 600 entries each
+			for range 6 {
+				add("T1")
+			}
+			if i%300 == 150 {
+				add("T2")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		<-ctx.Done()
+		synctest.Wait()
+		if diff := cmp.Diff(appended, linked); diff != "" {
+			t.Errorf("not all are linked (-appended +linked)\n%s", diff)
+		}
+		if d := slowest["T1"]; d < 2*time.Second || d > 7*time.Second {
+			t.Errorf("in the rush an entry waited for %s", d)
+		}
+		if d := slowest["T2"]; d > 1500*time.Millisecond {
+			t.Errorf("beside the rush an entry waited for %s", d)
+		}
+	})
 }

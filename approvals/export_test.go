@@ -70,7 +70,7 @@ func FillTrail(ctx context.Context, st Store, ws WorkspaceID, n int) error {
 		return nil
 	})
 	for sealed := make([]*AuditEntry, sealPage); err == nil && len(sealed) == sealPage; {
-		sealed, _, err = sealSome(ctx, st, ws)
+		sealed, _, err = sealSome(ctx, st, ws, sealPage)
 	}
 	return err
 }
@@ -92,17 +92,13 @@ func Relink(all []*AuditEntry) []*AuditEntry {
 	return all
 }
 
-// Seal links what waits into the chains, as workers do that have no hurry, and tells of each page.
-func Seal(ctx context.Context, st Store, sealed func(context.Context, []*AuditEntry)) error {
-	_, err := (&Worker{store: st, sealed: sealed}).seal(ctx, false)
-	return err
+// KeepSealing is the sealer of a worker: sealed is told of each page.
+func KeepSealing(ctx context.Context, st Store, sealed func(context.Context, []*AuditEntry)) {
+	(&Worker{store: st, sealed: sealed, log: slog.New(slog.DiscardHandler)}).keepSealing(ctx)
 }
 
 // SealNow links what waits into the chains, as workers do that stop.
-func SealNow(ctx context.Context, st Store) error {
-	_, err := (&Worker{store: st}).seal(ctx, true)
-	return err
-}
+func SealNow(ctx context.Context, st Store) error { return (&Worker{store: st}).sealAll(ctx) }
 
 // SweepOld deletes once what is older than the rules say, as workers do.
 func SweepOld(ctx context.Context, st Store, log *slog.Logger, rules Retention) error {

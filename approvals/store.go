@@ -45,6 +45,17 @@ func WithoutHurry(ctx context.Context) context.Context {
 // Unhurried reports whether the context was marked by WithoutHurry.
 func Unhurried(ctx context.Context) bool { return ctx.Value(unhurried{}) != nil }
 
+type ownTransaction struct{}
+
+// WithOwnTransaction marks transactions under the context as some that read what all others add to. A store in which
+// callers share transactions may give each of these one of its own at once; any store may ignore it.
+func WithOwnTransaction(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownTransaction{}, true)
+}
+
+// OwnTransaction reports whether the context was marked by WithOwnTransaction.
+func OwnTransaction(ctx context.Context) bool { return ctx.Value(ownTransaction{}) != nil }
+
 type patience struct{}
 
 // WithPatience marks the questions that are put to a Directory under the context as some that it may put off, with a

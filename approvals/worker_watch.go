@@ -33,16 +33,16 @@ const (
 // watch looks after the store until ctx ends. Nobody waits for it.
 func (w *Worker) watch(ctx context.Context) {
 	ctx = WithoutHurry(ctx)
-	var retaining sync.WaitGroup
-	defer retaining.Wait()
-	retaining.Go(func() { w.retain(ctx) })
-	every, seals, idle := sweepEvery, sealEvery, sealIdle
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { w.retain(ctx) })
+	others.Go(func() { w.keepSealing(ctx) })
+	every := sweepEvery
 	if exclusive(w.store) {
-		every, seals, idle = sweepAlone, sweepAlone, sweepAlone
+		every = sweepAlone
 	}
-	sweep, seal, deadlines := time.NewTicker(every), time.NewTimer(seals), time.NewTicker(deadlinesEvery)
+	sweep, deadlines := time.NewTicker(every), time.NewTicker(deadlinesEvery)
 	defer sweep.Stop()
-	defer seal.Stop()
 	defer deadlines.Stop()
 	w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
 	w.report(ctx, "end grants of a clock that was ahead", w.endGrantsAhead(ctx))
@@ -50,14 +50,6 @@ func (w *Worker) watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-seal.C:
-			n, err := w.seal(ctx, false)
-			w.report(ctx, "seal the audit trail", err)
-			if n > 0 || err != nil {
-				seal.Reset(seals)
-			} else {
-				seal.Reset(idle)
-			}
 		case <-deadlines.C:
 			w.report(ctx, "check the deadlines of requests", w.checkDeadlines(ctx))
 		case <-sweep.C:

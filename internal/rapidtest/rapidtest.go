@@ -9,7 +9,8 @@ import (
 )
 
 // CheckFew is [rapid.Check] for a property that takes long: it is tried n times at most, where rapid would try it a
-// hundred times, unless -rapid.checks or RAPID_CHECKS says how often. A failure is made smaller as ever.
+// hundred times, unless -rapid.checks or RAPID_CHECKS says how often. A failure is made smaller as ever. A property
+// that skips what it has drawn is tried as often as rapid likes from then on.
 //
 // Setting the flag for the whole program instead would make few of all its properties, and some cost next to nothing.
 func CheckFew(t rapid.TB, n int, property func(*rapid.T)) {

@@ -26,6 +26,7 @@ type clock struct {
 
 // newClock begins with what the server's clock says at the elapsed time.
 func newClock(log *slog.Logger, wall time.Time, elapsed time.Duration) *clock {
+	wall = wall.UTC().Truncate(time.Microsecond)
 	return &clock{log: log, opened: wall.Add(-elapsed), last: wall, at: elapsed}
 }
 

@@ -25,8 +25,7 @@ const (
 	// straggling is how long a batch waits for a closure that neither reads nor returns. It goes on without it then,
 	// and the closure runs again in a transaction of its own.
 	straggling = 100 * time.Millisecond
-	// mostTurns is how many turns others have before it is that of whoever has waited longest, and how often it is
-	// the turn of those who work while people come all the time.
+	// mostTurns is in how many turns those who work have one, while people come all the time.
 	mostTurns = 4
 	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, and one for where a slow
 	// transaction is not counted any more.
@@ -152,35 +151,36 @@ func (q *queue) next() {
 }
 
 // take takes those whose turn it is out of the queue: somebody who needs a transaction alone, or as many as may share
-// one. People come before work, and each of both in the order in which they came. It is the turn of whoever has waited
-// for many turns in any case; but work, which reads more than once and has those who share its transaction wait for
-// that, has one of several turns, and then as much of it as there is room for. q.mu is held.
+// one. People come before work, and each of both in the order in which they came. Work, which reads more than once and
+// has those who share its transaction wait for that, has the room that people leave, and one of several turns with as
+// many as there is room for. q.mu is held.
 func (q *queue) take() (taken []*member) {
 	if len(q.waiting) == 0 {
 		return nil
 	}
 	q.turns++
-	next := q.waiting[0]
-	if person := slices.IndexFunc(q.waiting, func(m *member) bool { return !m.work }); person > 0 {
-		since := next.since
-		if !next.alone {
-			since = max(since, q.worked)
-		}
-		if q.turns-since < mostTurns {
-			next = q.waiting[person]
-		}
-	}
-	switch {
-	case next.alone:
-		taken = []*member{next}
-	case next.work:
+	next := q.first(false)
+	if work := q.first(true); next == nil || work != nil && q.turns-max(work.since, q.worked) >= mostTurns {
+		next = work
 		q.worked = q.turns
-		taken = q.some(true)
-	default:
-		taken = q.some(false)
+	}
+	if next.alone {
+		taken = []*member{next}
+	} else {
+		taken = q.some(next.work)
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(m *member) bool { return slices.Contains(taken, m) })
 	return taken
+}
+
+// first returns who of those at work, or of the people, has waited longest; nil: there is none.
+func (q *queue) first(work bool) *member {
+	for _, m := range q.waiting {
+		if m.work == work {
+			return m
+		}
+	}
+	return nil
 }
 
 // some returns those who share a transaction next: those who work, or people, and in what room they leave the others.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
 	"sync"
 	"time"
 
@@ -39,7 +41,11 @@ type batch struct {
 func newBatch(q *queue, members []*member, own *turn) *batch {
 	b := &batch{q: q, turn: own, members: members, left: len(members), begun: make(chan struct{}),
 		written: make(map[string]bool), moved: make(chan struct{}, 1)}
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(members[0].ctx)) // of a person, if there is one
+	first := members[0]
+	if i := slices.IndexFunc(members, func(m *member) bool { return !m.work }); i >= 0 {
+		first = members[i] // people do not wait for a connection of work's
+	}
+	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(first.ctx))
 	return b
 }
 

@@ -59,6 +59,10 @@ func TestTurns(t *testing.T) {
 			" " + many("w", 6)},
 		{many("w", 9) + many("p", 60), many("p", 16) + " " + many("p", 16) + " " + many("p", 16) + " " + many("w", 9) +
 			many("p", 7) + " " + many("p", 5)},
+		{many("p", 90) + "w", strings.Repeat(many("p", 16)+" ", 3) + "w" + many("p", 15) + " " + many("p", 16) + " " +
+			many("p", 11)},
+		{"WW" + many("p", 90), strings.Repeat(strings.Repeat(many("p", 16)+" ", 3)+"W ", 1) + many("p", 16) + " " +
+			many("p", 16) + " " + many("p", 10) + " W"},
 		{"W" + many("p", 90), many("p", 16) + " " + many("p", 16) + " " + many("p", 16) + " W " + many("p", 16) + " " +
 			many("p", 16) + " " + many("p", 10)},
 	} {

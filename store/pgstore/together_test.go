@@ -141,6 +141,38 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestPeopleNeedNoConnectionOfWork: whoever has a button pressed shares a transaction with those at work when it is
+// their turn, and does not wait for a connection of theirs.
+func TestPeopleNeedNoConnectionOfWork(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newURL(t), Config{straggling: time.Minute})
+	for range s.work.Config().MaxConns {
+		conn, err := s.work.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Release()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	errs := withHeld(t, s, 2, func(i int) error {
+		if i == 0 {
+			return s.Update(approvals.WithoutHurry(ctx), writeEffect("of work"))
+		}
+		for q, work := &s.updates, 0; work == 0; runtime.Gosched() {
+			q.mu.Lock()
+			if work = len(q.waiting); work > 0 {
+				q.turns += mostTurns // it is the turn of work
+			}
+			q.mu.Unlock()
+		}
+		return s.Update(ctx, writeEffect("of a person"))
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTogetherFailures: a closure that fails, panics, ends its goroutine, is refused by the server, is cancelled, does
 // something that cannot be shared or does not come back has nothing written, or runs by itself, and the others are
 // committed.

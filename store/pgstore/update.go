@@ -36,6 +36,9 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	defer s.active.Done()
 	var tries attempts
 	how, overlaps := shared, 0
+	if approvals.OwnTransaction(ctx) {
+		how = apart
+	}
 	var before error
 	for {
 		t, err := s.attempt(ctx, write, fn, how)

@@ -83,18 +83,28 @@ type belongsToRun struct{}
 
 func mark(ctx context.Context) context.Context { return context.WithValue(ctx, belongsToRun{}, true) }
 
-// marking is a store that marks what handlers of jobs do.
-type marking struct{ *Store }
+// marking is a store that marks what handlers of jobs do, and counts what they write.
+type marking struct {
+	*Store
+	writes *atomic.Int64
+}
 
 func (s marking) Dispatch(ctx context.Context, handle func(context.Context, approvals.Job) error) error {
 	return s.Store.Dispatch(ctx, func(ctx context.Context, j approvals.Job) error { return handle(mark(ctx), j) })
+}
+
+func (s marking) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	if ctx.Value(belongsToRun{}) != nil {
+		s.writes.Add(1)
+	}
+	return s.Store.Update(ctx, fn)
 }
 
 // TestWholeRunIsShared: no transaction of a run between mention and answer is one that its closure must have for
 // itself.
 func TestWholeRunIsShared(t *testing.T) {
 	t.Parallel()
-	var left atomic.Int64 // transactions of a run that its closure had for itself
+	var left, writes atomic.Int64 // transactions of runs that their closures had for themselves, and all that write
 	s := openStore(t, newURL(t), Config{always: true, leaves: func(ctx context.Context) {
 		if ctx.Value(belongsToRun{}) != nil {
 			left.Add(1)
@@ -112,9 +122,9 @@ func TestWholeRunIsShared(t *testing.T) {
 	o.service, err1 = approvals.NewService(approvals.ServiceConfig{Store: s, Policy: o, Directory: o, Agents: o,
 		Requesters: approvals.Approvers{ChannelMembers: true},
 		Limits:     approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
-	worker, err2 := approvals.NewWorker(approvals.WorkerConfig{Store: marking{s}, Policy: o, Directory: o, Agents: o,
-		Notifier: o,
-		Limits:   approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
+	worker, err2 := approvals.NewWorker(approvals.WorkerConfig{
+		Store: marking{s, &writes}, Policy: o, Directory: o, Agents: o, Notifier: o,
+		Limits: approvals.Limits{RunsPerPerson: 9, RunsPerChannel: 9, PendingPerPerson: 9}})
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +146,8 @@ func TestWholeRunIsShared(t *testing.T) {
 	}
 	stop()
 	working.Wait()
-	if n := left.Load(); n > 0 {
-		t.Errorf("%d transactions had to be the closure's own", n)
+	if n := left.Load(); n > 0 || writes.Load() < 10 {
+		t.Errorf("%d transactions had to be the closure's own, and %d wrote at all", n, writes.Load())
 	}
 	if err := s.update(mark(approvals.WithoutHurry(t.Context())), func(tx *tx) error { // the control
 		_, err := tx.Grants("T1", "", 1)
