@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,43 +11,33 @@ import (
 
 const (
 	// sealPage is how many entries of a workspace are linked into its chain in one transaction, and sealMany how many
-	// when the sealer is behind, or stops.
+	// when the sealer is behind by sealLatest, or stops.
 	sealPage = 100
 	sealMany = 500
 	// While there are more the sealer rests after each round, which leaves the machine to those who wait: three times
-	// as long as the round took, as long once it is behind by sealLate, and not at all once it is by sealLatest.
+	// as long as the round took, as long once it is behind by sealLate, and not at all once it is by sealLatest; but
+	// never longer than sealEvery.
 	sealLate   = 2 * time.Second
 	sealLatest = 5 * time.Second
 	// sealLastFor is how long the last rounds may take when a worker stops.
 	sealLastFor = time.Second
 )
 
-// sealRound is what a round of the sealer has found.
-type sealRound struct {
-	linked int
-	more   bool          // there may be more to link
-	behind time.Duration // how old the oldest entry was
+// sealer links what is appended to the trails of all workspaces into their chains. Several replicas may do so at once.
+type sealer struct {
+	*Worker
+	looked time.Time     // when it last looked at all workspaces
+	more   []WorkspaceID // those that had more entries than a page has
+	behind time.Duration // how old the oldest entry was that the last round has linked
 }
 
-// rest returns how long the sealer rests after a round that took so long.
-func (r *sealRound) rest(took time.Duration) time.Duration {
-	switch {
-	case r.behind > sealLatest:
-		return 0
-	case r.behind > sealLate:
-		return min(took, sealEvery)
-	}
-	return min(3*took, sealEvery)
-}
-
-// keepSealing links what is appended to the trails of all workspaces into their chains until ctx ends. Several replicas
-// may do so at once.
+// keepSealing links entries until ctx ends.
 func (w *Worker) keepSealing(ctx context.Context) {
 	every, idle := sealEvery, sealIdle
 	if exclusive(w.store) {
 		every, idle = sweepAlone, sweepAlone
 	}
-	page := sealPage
+	s, before := &sealer{Worker: w}, 0
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
@@ -56,63 +47,91 @@ func (w *Worker) keepSealing(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		r, err := w.seal(ctx, page)
+		n, err := s.round(ctx, s.page())
 		w.report(ctx, "seal the audit trail", err)
-		page = sealPage
 		switch {
-		case err == nil && r.more:
-			if r.behind > sealLatest {
-				page = sealMany
-			}
-			timer.Reset(r.rest(time.Since(began)))
-		case err != nil || r.linked > 0:
+		case len(s.more) > 0:
+			timer.Reset(s.rest(time.Since(began)))
+		case n+before > 0 || err != nil:
 			timer.Reset(every)
 		default:
 			timer.Reset(idle)
 		}
+		before = n
 	}
 }
 
-// sealLast links what was appended last, when nothing more is, so that the end of the trail is not left to others.
+// page is how many entries of a workspace the next round links.
+func (s *sealer) page() int {
+	if s.behind > sealLatest {
+		return sealMany
+	}
+	return sealPage
+}
+
+// rest returns how long to rest after a round that took so long, when there are more entries.
+func (s *sealer) rest(took time.Duration) time.Duration {
+	switch {
+	case s.behind > sealLatest:
+		return 0
+	case s.behind > sealLate:
+		return min(took, sealEvery)
+	}
+	return min(3*took, sealEvery)
+}
+
+// sealLast links what was appended last, when nothing more is, so that the end of the trail is not left to others, or
+// to the next start, unless it takes long.
 func (w *Worker) sealLast(ctx context.Context) {
 	if exclusive(w.store) {
 		return
 	}
-	ctx = context.WithoutCancel(ctx)
-	within, cancel := context.WithTimeout(ctx, sealLastFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sealLastFor)
 	defer cancel()
-	w.report(ctx, "seal the end of the audit trail", w.sealAll(within))
+	w.report(ctx, "seal the end of the audit trail", w.sealAll(ctx))
 }
 
 // sealAll links all that waits.
 func (w *Worker) sealAll(ctx context.Context) error {
+	s := &sealer{Worker: w}
+	var all error
 	for {
-		if r, err := w.seal(ctx, sealMany); err != nil || !r.more {
-			return err
+		_, err := s.round(ctx, sealMany)
+		if all = errors.Join(all, err); len(s.more) == 0 || ctx.Err() != nil {
+			return all
 		}
 	}
 }
 
-// seal is a round: it links up to so many entries of each workspace.
-func (w *Worker) seal(ctx context.Context, page int) (r sealRound, err error) {
+// round links up to so many entries of each workspace, and returns how many it has linked. A workspace whose entries
+// cannot be linked keeps none of the others waiting. While some have more, it looks at the others every sealEvery.
+func (s *sealer) round(ctx context.Context, page int) (n int, err error) {
 	own := WithOwnTransaction(WithoutHurry(ctx))
-	all, err := auditWorkspaces(own, w.store)
-	if err != nil {
-		return r, err
+	all := s.more
+	if now := time.Now(); len(all) == 0 || now.Sub(s.looked) >= sealEvery {
+		if all, err = unsealed(own, s.store); err != nil { // perhaps of one of them: each will tell
+			if all, err = auditWorkspaces(own, s.store); err != nil {
+				return 0, err
+			}
+		}
+		s.looked = now
 	}
+	s.more, s.behind = nil, 0
 	for _, ws := range all {
-		entries, behind, err := sealSome(own, w.store, ws, page)
-		if err != nil {
-			return r, fmt.Errorf("seal the audit trail of %s: %w", ws, err)
+		entries, behind, failed := sealSome(own, s.store, ws, page)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("seal the audit trail of %s: %w", ws, failed))
+			continue
 		}
-		r.linked += len(entries)
-		r.more = r.more || len(entries) == page
-		r.behind = max(r.behind, behind)
-		if w.sealed != nil && len(entries) > 0 {
-			w.sealed(ctx, entries)
+		n += len(entries)
+		if s.behind = max(s.behind, behind); len(entries) == page {
+			s.more = append(s.more, ws)
+		}
+		if s.sealed != nil && len(entries) > 0 {
+			s.sealed(ctx, entries)
 		}
 	}
-	return r, nil
+	return n, err
 }
 
 // sealSome links up to so many entries, and returns them and how old the first one was. The order of entries is that of
@@ -120,10 +139,8 @@ func (w *Worker) seal(ctx context.Context, page int) (r sealRound, err error) {
 func sealSome(ctx context.Context, st Store, ws WorkspaceID, page int) (
 	entries []*AuditEntry, behind time.Duration, err error,
 ) {
-	if n, err := unsealed(ctx, st, ws); n == 0 || err != nil {
-		return nil, 0, err
-	}
 	err = st.Update(ctx, func(tx Tx) (err error) {
+		behind = 0
 		entries, err = tx.UnsealedAudit(ws, page)
 		if err != nil || len(entries) == 0 {
 			return err
@@ -145,12 +162,18 @@ func sealSome(ctx context.Context, st Store, ws WorkspaceID, page int) (
 	return entries, behind, nil
 }
 
-// unsealed returns how many entries wait, up to one: nothing is written when there are none.
-func unsealed(ctx context.Context, st Store, ws WorkspaceID) (n int, err error) {
+// unsealed returns the workspaces in which entries wait: nothing is written where there are none.
+func unsealed(ctx context.Context, st Store) (waiting []WorkspaceID, err error) {
 	err = st.View(ctx, func(tx Tx) error {
-		entries, err := tx.UnsealedAudit(ws, 1)
-		n = len(entries)
+		waiting = nil
+		all, err := tx.AuditWorkspaces()
+		for i := 0; i < len(all) && err == nil; i++ {
+			var first []*AuditEntry
+			if first, err = tx.UnsealedAudit(all[i], 1); len(first) > 0 {
+				waiting = append(waiting, all[i])
+			}
+		}
 		return err
 	})
-	return n, err
+	return waiting, err
 }

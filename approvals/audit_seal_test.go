@@ -2,6 +2,8 @@ package approvals_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +64,64 @@ func TestSealerRests(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// unreadable is a store that cannot read what waits in a workspace.
+type unreadable struct {
+	approvals.Store
+	ws approvals.WorkspaceID
+}
+
+func (s unreadable) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.Store.View(ctx, func(tx approvals.Tx) error { return fn(unreadableTx{tx, s.ws}) })
+}
+
+func (s unreadable) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	return s.Store.Update(ctx, func(tx approvals.Tx) error { return fn(unreadableTx{tx, s.ws}) })
+}
+
+type unreadableTx struct {
+	approvals.Tx
+	ws approvals.WorkspaceID
+}
+
+func (t unreadableTx) UnsealedAudit(ws approvals.WorkspaceID, limit int) ([]*approvals.AuditEntry, error) {
+	if ws == t.ws {
+		return nil, errors.New("not to be read")
+	}
+	return t.Tx.UnsealedAudit(ws, limit)
+}
+
+// TestSealerGoesOn: a workspace whose entries cannot be linked keeps none of the others waiting, and is told of.
+func TestSealerGoesOn(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewMemory().Open()
+	defer st.Close()
+	for _, ws := range []approvals.WorkspaceID{"T1", "T2", "T3"} {
+		for range 501 {
+			if err := approvals.AppendEntryAt(t.Context(), st, ws, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err := approvals.SealNow(t.Context(), unreadable{st, "T2"})
+	if err == nil || !strings.Contains(err.Error(), "T2: not to be read") {
+		t.Errorf("got the error %v", err)
+	}
+	left := map[approvals.WorkspaceID]int{}
+	err = st.View(t.Context(), func(tx approvals.Tx) error {
+		for _, ws := range []approvals.WorkspaceID{"T1", "T2", "T3"} {
+			all, err := tx.UnsealedAudit(ws, 1000)
+			if err != nil {
+				return err
+			}
+			left[ws] = len(all)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[approvals.WorkspaceID]int{"T1": 0, "T2": 501, "T3": 0}, left); diff != "" || err != nil {
+		t.Errorf("not linked are (-want +got) %v\n%s", err, diff)
 	}
 }
 

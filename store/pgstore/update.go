@@ -36,7 +36,8 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	defer s.active.Done()
 	var tries attempts
 	how, overlaps := shared, 0
-	if approvals.OwnTransaction(ctx) {
+	own := approvals.OwnTransaction(ctx)
+	if own {
 		how = apart
 	}
 	var before error
@@ -65,7 +66,7 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 				how = alone
 			}
 			continue
-		case tries.n >= sharedTries:
+		case tries.n >= sharedTries && !own:
 			how = alone
 		}
 		if errors.Is(err, errKeysChanged) {
