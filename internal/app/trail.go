@@ -254,6 +254,9 @@ type questions map[requestKey]question
 // text, all of which would be kept with any of them.
 func kept[S ~string](name S) S { return S(unique.Make(string(name)).Value()) }
 
+// questionsAtOnce is how many of them are read at once, with all that they ask about.
+const questionsAtOnce = 20
+
 // questionsKept is how many of them are kept.
 const questionsKept = 4096
 
@@ -264,27 +267,45 @@ func (q questions) learn(
 	if len(q) > questionsKept {
 		clear(q)
 	}
+	unknown := map[approvals.WorkspaceID][]approvals.RequestID{}
 	for _, e := range entries {
-		key := requestKey{e.Workspace, e.Request}
-		if _, known := q[key]; known || e.Request == "" || !wanted(e) {
+		if _, known := q[requestKey{e.Workspace, e.Request}]; known || e.Request == "" || !wanted(e) {
 			continue
 		}
-		key = requestKey{kept(e.Workspace), approvals.RequestID(strings.Clone(string(e.Request)))}
-		r, err := tx.RequestHead(e.Workspace, e.Request)
-		if errors.Is(err, approvals.ErrNotFound) {
-			q[key] = question{}
-			continue
+		key := requestKey{kept(e.Workspace), approvals.RequestID(strings.Clone(string(e.Request)))}
+		q[key] = question{} // unless it is there
+		unknown[key.ws] = append(unknown[key.ws], key.id)
+	}
+	for ws, all := range unknown {
+		for some := range slices.Chunk(all, questionsAtOnce) {
+			requests, err := tx.Requests(ws, some)
+			if err != nil {
+				q.forget(unknown)
+				return err
+			}
+			for _, r := range requests {
+				q[requestKey{ws, r.ID}] = questionOf(&r.RequestHead)
+			}
 		}
-		if err != nil {
-			return err
-		}
-		about := question{
-			agent: kept(r.Agent), tool: kept(r.Tool.Name), policy: kept(r.Requirement.Policy), asked: r.Created,
-		}
-		if !r.Asked.IsZero() {
-			about.asked = r.Asked
-		}
-		q[key] = about
 	}
 	return nil
+}
+
+// forget has the requests learnt of again.
+func (q questions) forget(all map[approvals.WorkspaceID][]approvals.RequestID) {
+	for ws, some := range all {
+		for _, id := range some {
+			delete(q, requestKey{ws, id})
+		}
+	}
+}
+
+func questionOf(r *approvals.RequestHead) question {
+	about := question{
+		agent: kept(r.Agent), tool: kept(r.Tool.Name), policy: kept(r.Requirement.Policy), asked: r.Created,
+	}
+	if !r.Asked.IsZero() {
+		about.asked = r.Asked
+	}
+	return about
 }
