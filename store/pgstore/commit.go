@@ -22,7 +22,7 @@ func (t *tx) commit() error {
 	case t.trips == 0 && len(t.waiting) == beginning: // the closure has read and written nothing
 		return nil
 	case t.write && t.id == "": // without the number nobody can be asked what became of it
-		if err := t.exchange(t.ctx, nil); err != nil {
+		if err := t.beginFirst(); err != nil {
 			return t.store.lostOr(t.ctx, err, t.conn)
 		}
 	}
@@ -48,6 +48,16 @@ func (t *tx) commit() error {
 	default:
 		return fmt.Errorf("%w: %w; PostgreSQL says %q", approvals.ErrCommitUnknown, err, outcome)
 	}
+}
+
+// beginFirst begins the transaction on the server, and leaves what it writes to the round trip of the commit: between
+// two of them nobody's rows are locked, however long this process stands still.
+func (t *tx) beginFirst() error {
+	writes := t.waiting[beginning:]
+	t.waiting = t.waiting[:beginning:beginning]
+	err := t.exchange(t.ctx, nil)
+	t.waiting = writes
+	return err
 }
 
 // answered reports whether err is the server's own word that it has not committed. What it says when it stops is not:

@@ -1,11 +1,52 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"countersign/approvals"
 )
+
+// TestNothingIsLockedBeforeTheCommit: a transaction that has read nothing begins on the server before it writes, and
+// holds no lock while it waits for its caller: one that stands still would keep others from the rows for a minute.
+func TestNothingIsLockedBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newURL(t), Config{})
+	write := writeEffect("1")
+	err := s.update(t.Context(), func(tx *tx) error {
+		if err := write(tx); err != nil || tx.Now().IsZero() || tx.id == "" {
+			return errors.Join(err, errors.New("it has not begun"))
+		}
+		if len(tx.waiting) == 0 {
+			t.Error("what it writes was sent while the closure runs")
+		}
+		return nil
+	})
+	if err != nil || !hasEffect(t, s, "1") {
+		t.Errorf("not written: %v", err)
+	}
+	// Somebody else holds the row: only the trip of the commit waits for it.
+	other, err := s.work.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback(t.Context())
+	if _, err := other.Exec(t.Context(), "delete from effects"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	var of *tx
+	err = s.update(ctx, func(tx *tx) error {
+		of = tx
+		return write(tx)
+	})
+	if err == nil || of.trips != 2 {
+		t.Errorf("it was told %v after %d round trips, want an error after 2", err, of.trips)
+	}
+}
 
 // TestRoundTrips counts how often a decision goes to the server and back: once for each read, and once for all that it
 // writes together with the commit.

@@ -43,7 +43,7 @@ func (t *tx) Now() time.Time {
 	case t.shared != nil:
 		t.shared.wait(t, statement{})
 	default:
-		t.exchange(t.ctx, nil)
+		t.beginFirst()
 	}
 	return t.now
 }
