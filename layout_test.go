@@ -348,6 +348,25 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestNoSymbolicLinks: what one leads to is not in a clone, or is there twice.
+func TestNoSymbolicLinks(t *testing.T) {
+	t.Parallel()
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case entry.Type()&fs.ModeSymlink != 0:
+			t.Errorf("%s is a symbolic link", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLinesControl counts tabs as four columns and characters, not bytes, and lets maxColumns pass.
 func TestLinesControl(t *testing.T) {
 	t.Parallel()

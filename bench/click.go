@@ -195,6 +195,9 @@ func benchClick(ctx context.Context, o options) error {
 		}
 	}
 	for _, width := range []int{1, 64} {
+		if err := o.settled(ctx); err != nil {
+			return err
+		}
 		before := p.cpu()
 		name := fmt.Sprintf("countersign, %d at once, commit before ack", width)
 		f, err := measure(ctx, name, clicks/(1+3/width), width, one)
@@ -251,6 +254,9 @@ func clicksInTurns(
 	each, turns := o.scale(600, 40), o.scale(8, 2)
 	var rows [][]Figures
 	for _, which := range []string{"the first", "the next"} {
+		if err := o.settled(ctx); err != nil {
+			return nil, err
+		}
 		sides[0].forget()
 		sides[1].forget()
 		var ratios []float64

@@ -16,14 +16,23 @@ import (
 
 // options are what every measurement is told.
 type options struct {
-	quick    bool   // a fraction of the work: shows that everything runs, not how fast
-	peers    string // folder of the installed npm peers; empty leaves them out
-	goPeers  string // program with the peers in Go; empty leaves them out
-	program  string // the program that people run
-	postgres string // URL of a PostgreSQL database to measure on; empty: on a private server
-	store    string // URL of the program's store; empty: a file of its own
-	plot     string // file for the plot of replicas-postgres; empty: none is drawn
-	dir      string // scratch folder
+	quick    bool                        // a fraction of the work: shows that everything runs, not how fast
+	peers    string                      // folder of the installed npm peers; empty leaves them out
+	goPeers  string                      // program with the peers in Go; empty leaves them out
+	program  string                      // the program that people run
+	postgres string                      // URL of a PostgreSQL database to measure on; empty: on a private server
+	store    string                      // URL of the program's store; empty: a file of its own
+	plot     string                      // file for the plot of replicas-postgres; empty: none is drawn
+	settle   func(context.Context) error // makes the store ready; nil: it is
+	dir      string                      // scratch folder
+}
+
+// settled has the store ready for a measurement.
+func (o options) settled(ctx context.Context) error {
+	if o.settle == nil {
+		return nil
+	}
+	return o.settle(ctx)
 }
 
 // scale returns full, or a small share of it in a quick run.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"countersign/agent"
@@ -47,7 +48,7 @@ func inSchema(url string) string {
 	return url + sign + "schema=bench_" + strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// onPostgres is the measurement of a program whose store is in PostgreSQL. Peers are left out: they have none.
+// onPostgres is the measurement of a program whose store is in PostgreSQL.
 func onPostgres(measure func(context.Context, options) error) func(context.Context, options) error {
 	return func(ctx context.Context, o options) error {
 		url, stop, err := o.server()
@@ -59,9 +60,25 @@ func onPostgres(measure func(context.Context, options) error) func(context.Conte
 			return err
 		}
 		defer stop()
-		o.store, o.peers = inSchema(url), ""
+		o.store = inSchema(url)
+		if o.postgres == "" {
+			o.settle = func(ctx context.Context) error { return checkpoint(ctx, url) }
+		}
 		return measure(ctx, o)
 	}
+}
+
+// checkpoint leaves the server what one has that runs for longer: WAL files to write on. A new one makes each of them,
+// 16 MB of zeros and a sync, within somebody's commit. What follows writes each page whole once, as after any
+// checkpoint.
+func checkpoint(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, "checkpoint")
+	return err
 }
 
 // benchDecidePostgres compares complete decisions on PostgreSQL with the barest durable write there is, one row

@@ -121,6 +121,9 @@ func launchWith(ctx context.Context, o options, dir string, l launching) (*proce
 	}
 	requests, err := l.prepare(ws, rig)
 	rig.close()
+	if err == nil {
+		err = o.settled(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"log/slog"
@@ -174,7 +175,7 @@ func (d *scheduler) found(now time.Time, f foundJob) (waits bool) {
 	}
 	q := d.queues[f.key.kind]
 	if q == nil {
-		q = newReadyQueue(d.slots)
+		q = newReadyQueue(d.slots, cmp.Or(f.key.kind.AtOnce(), maxHandlers))
 		d.queues[f.key.kind] = q
 	}
 	waits = q.full(f.group)

@@ -24,7 +24,8 @@ func (k jobKey) compare(o jobKey) int {
 		strings.Compare(text(k.id), text(o.id)))
 }
 
-// maxHandlers bounds the handlers of one kind over all groups. It only protects memory.
+// maxHandlers bounds the handlers of one kind over all groups, where the kind has no bound of its own. It only protects
+// memory.
 const maxHandlers = 4096
 
 // maxReady bounds the keys of one group that a replica remembers. Of what is beyond them the table is asked when they
@@ -36,7 +37,9 @@ const maxReady = 1000
 // at, so that what is started costs the same however many jobs wait.
 type readyQueue struct {
 	slots   int // handlers at once, per group
+	most    int // handlers at once, over all groups
 	running int
+	waiting int // keys in all groups
 	groups  map[string]*readyGroup
 	turn    []*readyGroup // groups with a waiting job and a free slot, the next one first
 }
@@ -50,8 +53,8 @@ type readyGroup struct {
 	inTurn  bool
 }
 
-func newReadyQueue(slots int) *readyQueue {
-	return &readyQueue{slots: slots, groups: make(map[string]*readyGroup)}
+func newReadyQueue(slots, most int) *readyQueue {
+	return &readyQueue{slots: slots, most: most, groups: make(map[string]*readyGroup)}
 }
 
 func (q *readyQueue) group(name string) *readyGroup {
@@ -71,13 +74,14 @@ func (q *readyQueue) add(group string, k jobKey) bool {
 		return false
 	}
 	g.keys = append(g.keys, k)
+	q.waiting++
 	q.update(g)
 	return true
 }
 
 // next takes the first key of the group whose turn it is. Nothing is ready for a free slot when g is nil.
 func (q *readyQueue) next() (g *readyGroup, k jobKey) {
-	if len(q.turn) == 0 || q.running >= maxHandlers {
+	if len(q.turn) == 0 || q.running >= q.most {
 		return nil, jobKey{}
 	}
 	g = q.turn[0]
@@ -85,6 +89,7 @@ func (q *readyQueue) next() (g *readyGroup, k jobKey) {
 	g.inTurn = false
 	k = g.keys[0]
 	g.keys = g.keys[1:]
+	q.waiting--
 	return g, k
 }
 
@@ -108,8 +113,11 @@ func (q *readyQueue) ended(name string) (ranOut bool) {
 	return ranOut
 }
 
-// full reports whether the group has no free slot, or others wait for it.
+// full reports whether a job of the group would find no free slot, or others that wait for it.
 func (q *readyQueue) full(name string) bool {
+	if q.running+q.waiting >= q.most {
+		return true
+	}
 	g := q.groups[name]
 	return g != nil && g.running+len(g.keys) >= q.slots
 }
