@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +51,10 @@ const defaultSchema = "countersign"
 
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 
+// idleInTransaction is how long a transaction may stand still before the server ends it. Whoever stands still longer, a
+// process that is frozen, may have locked rows; they are free again when its claims of jobs are.
+const idleInTransaction = claimLease
+
 // settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
 // by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
 // with every other one that writes to it.
@@ -65,7 +70,7 @@ var settings = map[string]string{
 	"jit":                                 "off",
 	"statement_timeout":                   "30s",
 	"lock_timeout":                        "10s",
-	"idle_in_transaction_session_timeout": "60s",
+	"idle_in_transaction_session_timeout": strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 
 const defaultConns = 8 // of each pool, unless the URL says pool_max_conns

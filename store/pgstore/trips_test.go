@@ -10,7 +10,7 @@ import (
 )
 
 // TestNothingIsLockedBeforeTheCommit: a transaction that has read nothing begins on the server before it writes, and
-// holds no lock while it waits for its caller: one that stands still would keep others from the rows for a minute.
+// holds no lock while it waits for its caller: one that stands still would keep others from the rows.
 func TestNothingIsLockedBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, newURL(t), Config{})
@@ -45,6 +45,45 @@ func TestNothingIsLockedBeforeTheCommit(t *testing.T) {
 	})
 	if err == nil || of.trips != 2 {
 		t.Errorf("it was told %v after %d round trips, want an error after 2", err, of.trips)
+	}
+}
+
+// TestFrozenTransactionIsEnded has a transaction that has locked a row stand still, as in a process that is frozen: the
+// server ends it, when its claims of jobs end as well, and others have the row. When it goes on it has changed nothing,
+// and runs again. The server is told to wait for a shorter time here.
+func TestFrozenTransactionIsEnded(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openStore(t, url, Config{})
+	var waits time.Duration
+	sql := "select extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval)::float8 * 1e9"
+	if err := s.work.QueryRow(t.Context(), sql).Scan(&waits); err != nil || waits > claimLease {
+		t.Errorf("what is locked stays so for %v, %v; claims end after %v", waits, err, claimLease)
+	}
+	frozen := openStore(t, url+"&idle_in_transaction_session_timeout=300ms", Config{})
+	stands, goesOn := make(chan bool, 1), make(chan bool)
+	wrote := make(chan error, 1)
+	attempts := 0
+	go func() {
+		wrote <- frozen.Update(t.Context(), func(tx approvals.Tx) error {
+			if err := writeEffect("1")(tx); err != nil {
+				return err
+			}
+			_, err := tx.Effect("T1", "run_1", "1") // what was written went along
+			if attempts++; attempts == 1 {
+				stands <- true
+				<-goesOn
+			}
+			return err
+		})
+	}()
+	await(t, "the transaction to stand still", stands)
+	if err := s.Update(t.Context(), writeEffect("1")); err != nil {
+		t.Errorf("the row is still locked: %v", err)
+	}
+	close(goesOn)
+	if err := await(t, "it to go on", wrote); err != nil || attempts != 2 {
+		t.Errorf("it was told %v after %d attempts", err, attempts)
 	}
 }
 
