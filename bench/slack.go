@@ -133,6 +133,7 @@ func (s *quickSlack) ask(r *http.Request, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
+	resp.Close = false // the program's connection stays
 	return httputil.DumpResponse(resp, true)
 }
 

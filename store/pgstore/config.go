@@ -55,22 +55,24 @@ var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 // process that is frozen, may have locked rows; they are free again when its claims of jobs are.
 const idleInTransaction = claimLease
 
+const idleTimeout = "idle_in_transaction_session_timeout"
+
 // settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
 // by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
 // with every other one that writes to it.
 var settings = map[string]string{
-	"application_name":                    "countersign",
-	"timezone":                            "UTC",
-	"enable_seqscan":                      "off",
-	"enable_bitmapscan":                   "off",
-	"enable_hashjoin":                     "off",
-	"enable_mergejoin":                    "off",
-	"enable_sort":                         "off",
-	"plan_cache_mode":                     "force_generic_plan",
-	"jit":                                 "off",
-	"statement_timeout":                   "30s",
-	"lock_timeout":                        "10s",
-	"idle_in_transaction_session_timeout": strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
+	"application_name":  "countersign",
+	"timezone":          "UTC",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"enable_sort":       "off",
+	"plan_cache_mode":   "force_generic_plan",
+	"jit":               "off",
+	"statement_timeout": "30s",
+	"lock_timeout":      "10s",
+	idleTimeout:         strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 
 const defaultConns = 8 // of each pool, unless the URL says pool_max_conns
@@ -110,6 +112,9 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	}
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	for k, v := range settings {
+		if readOnly && k == idleTimeout {
+			v = "10min" // it locks nothing, and an operator may hold up what it prints
+		}
 		if _, given := cfg.ConnConfig.RuntimeParams[k]; !given {
 			cfg.ConnConfig.RuntimeParams[k] = v
 		}

@@ -24,6 +24,8 @@ const (
 	lookAhead = 2 * sweepEvery
 	// atOnce bounds what one statement claims, reads or acknowledges.
 	atOnce = 500
+	// wakePause is how long after others were told that there is work they are not told again.
+	wakePause = 100 * time.Millisecond
 	// mostIdle is how many goroutines wait for the next job, or conversation with the database.
 	mostIdle = 32
 )
@@ -77,17 +79,19 @@ type scheduler struct {
 	look   map[jobKey]bool      // to be read
 	looked []chan struct{}      // closed when that has been done
 	all    bool                 // the whole table is to be looked at
+	swept  []chan struct{}      // closed when that has been done
 	others map[jobKey]time.Time // what is left to a newer version of the program, until when
 	sweep  time.Time            // when that will be so the next time; zero: never
 	renew  time.Time            // when to renew
 	wake   bool                 // others have to be told that there is work
+	woken  time.Time            // when they were last
 
 	number int64 // of the last claim
 	busy   map[int64]*handling
 	lapses time.Time  // no claim of these lapses before; zero: none does
 	ended  []endedJob // to be written down
 
-	find, write, prolong lane
+	find, whole, write, prolong lane
 }
 
 // handling is a handler at work.
@@ -210,31 +214,54 @@ func (d *scheduler) release(kind approvals.JobKind, slot string) {
 
 // next is when there will be something to do if nothing happens.
 func (d *scheduler) next(now time.Time) time.Time {
-	at := now.Add(time.Minute)
-	sooner := func(t time.Time) {
-		if !t.IsZero() && t.Before(at) {
-			at = t
-		}
-	}
+	var at earliest
 	if len(d.soon) > 0 {
-		sooner(d.soon[0].at)
+		at.or(d.soon[0].at)
 	}
-	if !d.find.busy {
-		sooner(later(d.sweep, d.find.not))
-		if d.all || len(d.look) > 0 {
-			sooner(later(now, d.find.not))
+	if !d.find.busy && (len(d.look) > 0 || d.find.not.After(now)) {
+		at.or(later(now, d.find.not))
+	}
+	if !d.whole.busy {
+		at.or(later(d.sweep, d.whole.not))
+		if d.all {
+			at.or(later(now, d.whole.not))
 		}
 	}
+	if d.wake {
+		at.or(d.woken.Add(wakePause))
+	}
+	at.or(d.nextOfHandlers())
+	return at.after(now)
+}
+
+// nextOfHandlers is when there will be something to do about the handlers at work, and those that have ended.
+func (d *scheduler) nextOfHandlers() time.Time {
+	var at earliest
 	if !d.write.busy && len(d.ended) > 0 {
-		sooner(d.write.not)
+		at.or(d.write.not)
 	}
 	if len(d.busy) > 0 {
 		if !d.prolong.busy {
-			sooner(later(d.renew, d.prolong.not))
+			at.or(later(d.renew, d.prolong.not))
 		}
-		sooner(d.lapses)
+		at.or(d.lapses)
 	}
-	return at
+	return time.Time(at)
+}
+
+// earliest is the earliest of several times; zero: there is none.
+type earliest time.Time
+
+func (e *earliest) or(t time.Time) {
+	if !t.IsZero() && (time.Time(*e).IsZero() || t.Before(time.Time(*e))) {
+		*e = earliest(t)
+	}
+}
+
+// after is that time, or a minute from now where that is sooner or there is none.
+func (e earliest) after(now time.Time) time.Time {
+	e.or(now.Add(time.Minute))
+	return time.Time(e)
 }
 
 func later(a, b time.Time) time.Time {
@@ -280,7 +307,10 @@ func (d *scheduler) takeRest() {
 
 // remind has what River tells of looked at.
 func (d *scheduler) remind(r reminded) {
-	d.all = d.all || r.all
+	if r.all {
+		d.all, d.swept = true, append(d.swept, r.done)
+		return
+	}
 	for _, k := range r.keys {
 		if !d.queued[k] {
 			d.look[k] = true

@@ -36,25 +36,28 @@ func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(cont
 
 // start holds the conversations for which there is reason.
 func (d *scheduler) start(ctx context.Context, now time.Time) {
-	if d.wake {
-		d.wake = false
+	if d.wake && !now.Before(d.woken.Add(wakePause)) {
+		d.wake, d.woken = false, now
 		d.store.jobs.tell(ctx)
 	}
 	if d.find.free(now) {
 		d.startFind(ctx)
 	}
+	if d.all && d.whole.free(now) {
+		d.startSweep(ctx)
+	}
 	d.startWrite(ctx, now, false)
 	d.startRenew(ctx, now)
 }
 
-// startFind claims what there are free slots for, and reads what may be due.
+// startFind claims what there are free slots for, and looks at jobs that somebody has told of.
 func (d *scheduler) startFind(ctx context.Context) {
 	keys, slots := d.ready()
-	look, all, looked := slices.Collect(maps.Keys(d.look)), d.all, d.looked
+	look, looked := slices.Collect(maps.Keys(d.look)), d.looked
 	if len(look) > atOnce {
 		look, looked = look[:atOnce], nil
 	}
-	if len(keys) == 0 && len(look) == 0 && !all {
+	if len(keys) == 0 && len(look) == 0 {
 		for _, done := range looked {
 			close(done)
 		}
@@ -64,7 +67,7 @@ func (d *scheduler) startFind(ctx context.Context) {
 	for _, k := range look {
 		delete(d.look, k)
 	}
-	if d.all = false; looked != nil {
+	if looked != nil {
 		d.looked = nil
 	}
 	first := d.number + 1
@@ -82,12 +85,6 @@ func (d *scheduler) startFind(ctx context.Context) {
 		if err == nil && len(look) > 0 {
 			found, err = d.claims.find(talk, look)
 		}
-		if err == nil && all {
-			var due []foundJob
-			due, err = d.claims.due(talk, lookAhead)
-			d.store.counts.sweeps.Add(1)
-			found = append(found, due...)
-		}
 		return func(now time.Time) {
 			d.claimed(ctx, now, begun, claimed, keys, slots, first)
 			for _, f := range found {
@@ -97,9 +94,28 @@ func (d *scheduler) startFind(ctx context.Context) {
 				for _, k := range look {
 					d.look[k] = true
 				}
-				d.all = d.all || all
 			}
 			for _, done := range looked {
+				close(done)
+			}
+		}, err
+	})
+}
+
+// startSweep looks for jobs that are due in the whole table. It has a lane of its own: where many wait it takes its
+// time, and no slot stays free for that.
+func (d *scheduler) startSweep(ctx context.Context) {
+	swept := d.swept
+	d.all, d.swept = false, nil
+	d.talk(ctx, &d.whole, "due jobs", func(talk context.Context) (func(time.Time), error) {
+		found, err := d.claims.due(talk, lookAhead)
+		d.store.counts.sweeps.Add(1)
+		return func(now time.Time) {
+			for _, f := range found {
+				d.found(now, f)
+			}
+			d.all = d.all || err != nil
+			for _, done := range swept {
 				close(done)
 			}
 		}, err
@@ -201,16 +217,26 @@ func (d *scheduler) drain(ctx context.Context) {
 		if len(d.busy) == 0 && deadline.IsZero() {
 			deadline = now.Add(drainPatience)
 		}
-		idle := !d.find.busy && !d.write.busy && !d.prolong.busy
+		idle := !d.find.busy && !d.whole.busy && !d.write.busy && !d.prolong.busy
 		if idle && len(d.busy) == 0 && (len(d.ended) == 0 || now.After(deadline)) {
 			break
 		}
 		d.lapse(now)
 		d.startWrite(ctx, now, true)
 		d.startRenew(ctx, now)
-		d.wait(context.WithoutCancel(ctx), d.next(now))
+		d.wait(context.WithoutCancel(ctx), d.nextOfDrain(now, deadline))
 	}
 	d.leave(ctx)
+}
+
+// nextOfDrain is next while nothing is started any more. What is due then waits for others.
+func (d *scheduler) nextOfDrain(now, deadline time.Time) time.Time {
+	var at earliest
+	if deadline.After(now) {
+		at.or(deadline)
+	}
+	at.or(d.nextOfHandlers())
+	return at.after(now)
 }
 
 // leave reminds others of what was found here and not begun. What River has told of last it will tell somebody else.

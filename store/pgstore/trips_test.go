@@ -57,10 +57,10 @@ func TestFrozenTransactionIsEnded(t *testing.T) {
 	s := openStore(t, url, Config{})
 	var waits time.Duration
 	sql := "select extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval)::float8 * 1e9"
-	if err := s.work.QueryRow(t.Context(), sql).Scan(&waits); err != nil || waits > claimLease {
+	if err := s.work.QueryRow(t.Context(), sql).Scan(&waits); err != nil || waits <= 0 || waits > claimLease {
 		t.Errorf("what is locked stays so for %v, %v; claims end after %v", waits, err, claimLease)
 	}
-	frozen := openStore(t, url+"&idle_in_transaction_session_timeout=300ms", Config{})
+	frozen := openStore(t, url+"&idle_in_transaction_session_timeout=1s", Config{})
 	stands, goesOn := make(chan bool, 1), make(chan bool)
 	wrote := make(chan error, 1)
 	attempts := 0
