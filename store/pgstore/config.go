@@ -113,7 +113,7 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	for k, v := range settings {
 		if readOnly && k == idleTimeout {
-			v = "10min" // it locks nothing, and an operator may hold up what it prints
+			v = "60s" // it locks no rows, and an operator may hold up what it prints
 		}
 		if _, given := cfg.ConnConfig.RuntimeParams[k]; !given {
 			cfg.ConnConfig.RuntimeParams[k] = v

@@ -95,11 +95,16 @@ func TestDeliveriesWaitInTheTable(t *testing.T) {
 type heldSweep struct {
 	querier
 	held    <-chan struct{}
+	begun   chan<- bool
 	givenUp *atomic.Bool
 }
 
 func (q heldSweep) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if sql == sqlFindDue {
+		select {
+		case q.begun <- true:
+		default:
+		}
 		select {
 		case <-q.held:
 		case <-ctx.Done():
@@ -119,9 +124,9 @@ func TestSweepHoldsUpNoJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	held, handled := make(chan struct{}), make(chan string, 1)
+	held, begun, handled := make(chan struct{}), make(chan bool, 1), make(chan string, 1)
 	var givenUp atomic.Bool
-	d := newScheduler(s, heldSweep{db, held, &givenUp}, func(_ context.Context, j approvals.Job) error {
+	d := newScheduler(s, heldSweep{db, held, begun, &givenUp}, func(_ context.Context, j approvals.Job) error {
 		handled <- j.ID
 		return nil
 	})
@@ -133,6 +138,7 @@ func TestSweepHoldsUpNoJob(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	defer close(held)
+	await(t, "the sweep", begun)
 	for _, id := range []string{"run_1", "run_2"} {
 		enqueueJobs(t, s, job(id))
 		await(t, id, handled)
