@@ -150,12 +150,20 @@ func (h *history) triedAgain(id approvals.RunID) bool {
 	})
 }
 
-// statuses returns what the run of an entry may have been at its time: entries of one instant are in no order.
+// statuses returns what the run of an entry may have been then: entries of one instant are in no order, and where the
+// clock was set back the trail has them in the order in which they were linked, which counts as well.
 func (h *history) statuses(of *approvals.AuditEntry) []approvals.RunStatus {
-	var before, same []approvals.RunStatus
-	var at time.Time
+	var before, same, linked []approvals.RunStatus
+	var at, last time.Time
+	passed := false
 	for _, e := range h.trail {
 		s, moved := runMoves[e.Action]
+		if passed = passed || e == of; !passed && e.Run == of.Run && moved {
+			if !e.At.Equal(last) {
+				linked, last = nil, e.At
+			}
+			linked = append(linked, s)
+		}
 		switch {
 		case e.Run != of.Run || !moved || e.At.After(of.At):
 		case e.At.Equal(of.At):
@@ -166,7 +174,7 @@ func (h *history) statuses(of *approvals.AuditEntry) []approvals.RunStatus {
 			before = append(before, s)
 		}
 	}
-	return append(same, before...)
+	return slices.Concat(same, before, linked)
 }
 
 // runMoves says what a run became.

@@ -1,7 +1,9 @@
 package invariant_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +49,55 @@ func TestClockSetBack(t *testing.T) {
 			t.Errorf("%v, %v", found, err)
 		}
 	})
+}
+
+// TestRunThatEndedBehindTheClock has it say nothing about an effect of a run that ended after it, and before it by a
+// clock that was set back in between.
+func TestRunThatEndedBehindTheClock(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		order []approvals.AuditAction // in which they are linked
+		want  bool
+	}{
+		{"set back", []approvals.AuditAction{
+			approvals.AuditRunClaimed, approvals.AuditRunSubmitted, approvals.AuditEffectIntent,
+			approvals.AuditRunDone}, false},
+		{"control: it had ended", []approvals.AuditAction{
+			approvals.AuditRunClaimed, approvals.AuditRunDone, approvals.AuditEffectIntent}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := tell(t)
+				err := s.store.Update(t.Context(), func(tx approvals.Tx) error {
+					f := &forger{Tx: tx, t: t, world: &s.world, now: tx.Now()}
+					at := map[approvals.AuditAction]time.Duration{
+						approvals.AuditRunSubmitted: time.Hour, approvals.AuditRunClaimed: time.Hour,
+						approvals.AuditRunDone: time.Hour + time.Second, approvals.AuditEffectIntent: 2 * time.Hour}
+					for i, a := range c.order {
+						f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, Run: f.run().ID, Actor: "system",
+							ID: approvals.AuditID(fmt.Sprint("aud_z", i)), At: f.now.Add(at[a]), Action: a,
+							Data: []byte(`{"effect":"eff_x","tool":"pay","epoch":77}`)}))
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, err := invariant.Check(t.Context(), s.store, &s.world)
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := slices.ContainsFunc(found, func(v invariant.Violation) bool {
+					return v.Invariant == 7 && strings.Contains(v.What, "began while run")
+				})
+				if began != c.want {
+					t.Errorf("an effect of a run that had ended: %v, want %v: %v", began, c.want, found)
+				}
+			})
+		})
+	}
 }
 
 // forgery is what a control does to a true history.
