@@ -25,8 +25,9 @@ const (
 	pathPerson = "/api/users.info"
 )
 
-// once has a connection for each request. One that waits for the next may be closed by the workspace as that is sent.
-var once = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// toWorkspace has a connection for each request: one that waits for the next may be closed by the workspace as that is
+// sent.
+var toWorkspace = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // quickSlack stands before a local workspace and answers from memory what a program asks at every click. The workspace
 // takes twice as long to judge a card as the program to write it, on the cores that the program is measured on; Slack
@@ -128,7 +129,7 @@ func (s *quickSlack) ask(r *http.Request, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	req.Header = r.Header.Clone()
-	resp, err := once.Do(req)
+	resp, err := toWorkspace.Do(req)
 	if err != nil {
 		return nil, err
 	}

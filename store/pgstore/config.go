@@ -55,6 +55,7 @@ var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 // process that is frozen, may have locked rows; they are free again when its claims of jobs are.
 const idleInTransaction = claimLease
 
+// idleTimeout names the setting of the server that says so.
 const idleTimeout = "idle_in_transaction_session_timeout"
 
 // settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row

@@ -72,7 +72,10 @@ func TestFrozenTransactionIsEnded(t *testing.T) {
 			_, err := tx.Effect("T1", "run_1", "1") // what was written went along
 			if attempts++; attempts == 1 {
 				stands <- true
-				<-goesOn
+				select {
+				case <-goesOn:
+				case <-t.Context().Done():
+				}
 			}
 			return err
 		})
@@ -82,7 +85,7 @@ func TestFrozenTransactionIsEnded(t *testing.T) {
 		t.Errorf("the row is still locked: %v", err)
 	}
 	close(goesOn)
-	if err := await(t, "it to go on", wrote); err != nil || attempts != 2 {
+	if err := await(t, "it to go on", wrote); err != nil || attempts < 2 {
 		t.Errorf("it was told %v after %d attempts", err, attempts)
 	}
 }
