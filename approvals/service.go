@@ -86,7 +86,7 @@ func logger(l *slog.Logger) *slog.Logger {
 
 // Run returns the run, or ErrNotFound.
 func (s *Service) Run(ctx context.Context, ws WorkspaceID, id RunID) (r *Run, err error) {
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(WithOneRead(ctx, true), func(tx Tx) error {
 		r, err = tx.Run(ws, id)
 		return err
 	})
@@ -113,7 +113,7 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 
 // Recorded returns the request as it is recorded, or ErrNotFound: Request without what is added for people who read it.
 func (s *Service) Recorded(ctx context.Context, ws WorkspaceID, id RequestID) (r *Request, err error) {
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(WithOneRead(ctx, true), func(tx Tx) error {
 		if r, err = tx.Request(ws, id); err == nil {
 			s.heard.hear(tx.Now())
 		}

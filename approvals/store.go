@@ -56,6 +56,24 @@ func WithOwnTransaction(ctx context.Context) context.Context {
 // OwnTransaction reports whether the context was marked by WithOwnTransaction.
 func OwnTransaction(ctx context.Context) bool { return ctx.Value(ownTransaction{}) != nil }
 
+type oneRead struct{}
+
+// WithOneRead marks what a View under the context runs as something that reads once, or takes the mark away. A store
+// may end the transaction together with that read; a function that reads again all the same is run a second time. Any
+// store may ignore it.
+func WithOneRead(ctx context.Context, once bool) context.Context {
+	if OneRead(ctx) == once {
+		return ctx
+	}
+	return context.WithValue(ctx, oneRead{}, once)
+}
+
+// OneRead reports whether the context was marked by WithOneRead.
+func OneRead(ctx context.Context) bool {
+	once, _ := ctx.Value(oneRead{}).(bool)
+	return once
+}
+
 type patience struct{}
 
 // WithPatience marks the questions that are put to a Directory under the context as some that it may put off, with a
@@ -328,7 +346,8 @@ type AuditTx interface {
 // audiences of a place are delivered independently of each other.
 type OutboxTx interface {
 	// PutNotification adds or replaces a notification. Its key is workspace, place, copy and id. One with Dead set is a
-	// dead letter: it leaves its queue.
+	// dead letter: it leaves its queue. One whose Created is the time of the transaction is new: no store need look for
+	// a dead letter with its key.
 	PutNotification(n *Notification) error
 	// Notifications lists the notifications that wait for the copy of the place by id, at most limit.
 	Notifications(ws WorkspaceID, p Place, copy Copy, limit int) ([]*Notification, error)

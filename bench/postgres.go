@@ -27,12 +27,14 @@ import (
 )
 
 // server returns the URL of a PostgreSQL database to measure on: the one that is named, or one on a private server,
-// which waits for the disk like one in earnest.
+// which waits for the disk like one in earnest, with the settings of deploy/compose.
 func (o options) server() (url string, stop func(), err error) {
 	if o.postgres != "" {
 		return o.postgres, func() {}, nil
 	}
-	s, err := pgdev.NewServer(pgdev.Options{Durable: true, Settings: map[string]string{"shared_buffers": "256MB"}})
+	s, err := pgdev.NewServer(pgdev.Options{Durable: true, Settings: map[string]string{
+		"shared_buffers": "256MB", "max_pred_locks_per_page": "32",
+	}})
 	if err != nil {
 		return "", nil, err
 	}

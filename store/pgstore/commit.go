@@ -21,6 +21,8 @@ func (t *tx) commit() error {
 	switch {
 	case t.trips == 0 && len(t.waiting) == beginning: // the closure has read and written nothing
 		return nil
+	case t.over:
+		return nil
 	case t.write && t.id == "": // without the number nobody can be asked what became of it
 		if err := t.beginFirst(); err != nil {
 			return t.store.lostOr(t.ctx, err, t.conn)

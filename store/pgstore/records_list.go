@@ -1,6 +1,11 @@
 package pgstore
 
-import "countersign/approvals"
+import (
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
 
 // The lists of what waits are tables beside those of the records; see migrations/0001_records.sql. A transaction that
 // has read or written a record knows which lists it is in, and touches only those where that changes: an index that is
@@ -70,15 +75,24 @@ func (t *tx) listRun(r *approvals.Run) {
 	}
 }
 
-// requestLists says whether a request is in the list of those that are pending, and what that holds.
+// requestLists says whether a request is in the list of those that are pending, and what its row holds that stays as it
+// was when somebody was asked.
 type requestLists struct {
-	pending   bool
-	requester approvals.UserID
-	run       approvals.RunID
+	pending bool
+	askedColumns
+}
+
+type askedColumns struct {
+	run                        approvals.RunID
+	requester                  approvals.UserID
+	channel, agent, tool, kind string
+	digest                     agent.Digest
+	created                    time.Time
 }
 
 func listsOfRequest(r *approvals.RequestHead) requestLists {
-	return requestLists{r.Status == approvals.RequestPending, r.Requester, r.Run}
+	return requestLists{r.Status == approvals.RequestPending, askedColumns{r.Run, r.Requester, r.Place.Channel, r.Agent,
+		r.Tool.Name, string(r.Kind), r.Digest, r.Created}}
 }
 
 // knowRequest notes the lists of a request that was read.

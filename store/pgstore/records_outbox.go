@@ -15,9 +15,11 @@ const kindNotification = "notification"
 var (
 	notificationKey = []string{"workspace", "surface", "channel", "thread", "copy", "id"}
 
-	putNotification = upsert("outbox", 6, append(notificationKey[:6:6], "direct bool", "created timestamptz",
-		"record bytea")...)
-	putDead = upsert("dead_letters", 6, append(notificationKey[:6:6], "dead timestamptz", "record bytea")...)
+	notificationColumns = append(notificationKey[:6:6], "direct bool", "created timestamptz", "record bytea")
+
+	putNotification = upsert("outbox", 6, notificationColumns...)
+	newNotification = insertNew("outbox", 6, notificationColumns...)
+	putDead         = upsert("dead_letters", 6, append(notificationKey[:6:6], "dead timestamptz", "record bytea")...)
 
 	removeNotification = remove("outbox", notificationKey...)
 	removeDead         = removeFew("dead_letters", notificationKey...)
@@ -45,12 +47,15 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	key := func(more ...any) []any {
 		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
-	if n.Dead.IsZero() {
-		t.put(removeDead, nil, key()...)
-		t.put(putNotification, nil, key(n.Place.Direct, n.Created, data)...)
-	} else {
+	switch isNew := !t.now.IsZero() && n.Created.Equal(t.now); {
+	case !n.Dead.IsZero():
 		t.put(removeNotification, nil, key()...)
 		t.put(putDead, nil, key(n.Dead, data)...)
+	case isNew && t.shared != nil: // then there is no dead letter of it either
+		t.put(newNotification, errNotNew, key(n.Place.Direct, n.Created, data)...)
+	default:
+		t.put(removeDead, nil, key()...)
+		t.put(putNotification, nil, key(n.Place.Direct, n.Created, data)...)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -107,6 +108,9 @@ var (
 	insertHead = insertNew("request_heads", 2, headColumns...)
 	putContent = upsert("request_contents", 2, "workspace", "id", "record bytea")
 	changeHead = change("request_heads", 2, headColumns...)
+	// changeDecided changes what a decision does: all but askedColumns.
+	changeDecided = change("request_heads", 2, "workspace", "id", "people text[]", "status", "outcome",
+		"unreviewed bool", "decisions jsonb", "settled timestamptz", "expires timestamptz", "record bytea")
 )
 
 func (t *tx) PutRequest(r *approvals.Request) error {
@@ -135,20 +139,35 @@ func (t *tx) PutRequestHead(r *approvals.RequestHead) error {
 	if err := errors.Join(t.usable(true), identified("request", string(r.Workspace), string(r.ID))); err != nil {
 		return err
 	}
-	row, err := t.headRow(r)
+	was, sure := t.known.requests[requestKey{r.Workspace, r.ID}]
+	if !sure && t.shared != nil {
+		t.leave() // of which run it was is not known
+	}
+	statement, columns := changeHead, t.headRow
+	if sure && was.askedColumns == listsOfRequest(r).askedColumns {
+		statement, columns = changeDecided, t.decidedRow
+	}
+	row, err := columns(r)
 	if err != nil {
 		return fmt.Errorf("put head of request %s: %w", r.ID, err)
 	}
-	if _, sure := t.known.requests[requestKey{r.Workspace, r.ID}]; !sure && t.shared != nil {
-		t.leave() // of which run it was is not known
-	}
-	t.put(changeHead, fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), row...)
+	t.put(statement, fmt.Errorf("put head of request %s: %w", r.ID, approvals.ErrNotFound), row...)
 	t.listRequest(r)
 	return nil
 }
 
 // headRow returns the columns of a head.
 func (t *tx) headRow(r *approvals.RequestHead) ([]any, error) {
+	d, err := t.decidedRow(r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(d[:2], []any{text(r.Run), text(r.Place.Channel), text(r.Agent), text(r.Tool.Name),
+		text(r.Kind), text(r.Requester)}, d[2:7], []any{digest(r.Digest), r.Created}, d[7:]), nil
+}
+
+// decidedRow returns the columns of changeDecided.
+func (t *tx) decidedRow(r *approvals.RequestHead) ([]any, error) {
 	data, err := t.sealed(r, kindHead, string(r.Workspace), string(r.ID))
 	if err != nil {
 		return nil, err
@@ -157,9 +176,8 @@ func (t *tx) headRow(r *approvals.RequestHead) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{text(r.Workspace), text(r.ID), text(r.Run), text(r.Place.Channel), text(r.Agent), text(r.Tool.Name),
-		text(r.Kind), text(r.Requester), textArray(people(r)), text(r.Status), text(r.Outcome), r.AwaitsReview(),
-		decisions, digest(r.Digest), r.Created, r.Settled, r.Expires, data}, nil
+	return []any{text(r.Workspace), text(r.ID), textArray(people(r)), text(r.Status), text(r.Outcome),
+		r.AwaitsReview(), decisions, r.Settled, r.Expires, data}, nil
 }
 
 func digest(d agent.Digest) []byte { return append([]byte(nil), d[:]...) }

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"countersign/approvals"
 )
@@ -16,10 +17,23 @@ var (
 
 // text returns an id, or another string, as a column holds it.
 func text[S ~string](s S) string {
+	if plain(string(s)) {
+		return string(s)
+	}
 	if strings.ContainsAny(string(s), "\x00\x01") {
 		s = S(toText.Replace(string(s)))
 	}
 	return strings.ToValidUTF8(string(s), "\uFFFD")
+}
+
+// plain reports whether a column holds a string as it is, as it does nearly all ids.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= 1 || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // untext is the inverse of text.

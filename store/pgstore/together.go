@@ -11,6 +11,7 @@ import (
 const (
 	// atATime is how many transactions of a queue are under way before callers wait for one another. Two that write
 	// at once conflict with each other, be it only over a page; of those that read each costs several round trips.
+	// One that commits is not counted where enough people wait; see queue.ahead.
 	atATime = 1
 	// together is how many callers share a transaction, where several processes write to the store. The server locks
 	// what it reads row by row, up to 31 rows of a table with its usual settings, and then the whole table, which has
@@ -30,6 +31,8 @@ const (
 	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, and one for where a slow
 	// transaction is not counted any more.
 	mostIdleBatches = 4
+	// afterConflict is in how many turns none is given ahead, once a transaction that several shared has conflicted.
+	afterConflict = 32
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
 	sharedTries = 2
 )
@@ -47,12 +50,16 @@ type queue struct {
 	begun    []*turn // for which others wait
 	turns    int     // that were given to those who waited
 	worked   int     // the turn that was last one of work
+	careful  int     // until so many turns were given, none is given ahead
 	waiting  []*member
 	watching bool // hurry will be called
 }
 
 // turn is the right to have a transaction under way.
-type turn struct{ since time.Time }
+type turn struct {
+	since   time.Time
+	commits bool // its closures have ended, and what they wrote is on its way
+}
 
 func (s *Store) makeQueues() {
 	for _, q := range []*queue{&s.views[0], &s.views[1], &s.updates} {
@@ -89,6 +96,7 @@ func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 	if q.store.cfg.always && len(q.begun) < atATime {
 		q.next()
 	}
+	q.ahead()
 	if !q.watching {
 		q.watching = true
 		time.AfterFunc(q.longest/2, q.hurry)
@@ -118,7 +126,7 @@ func (q *queue) enter(ctx context.Context, alone bool) (*turn, *member, error) {
 
 // begin begins a turn. q.mu is held.
 func (q *queue) begin() *turn {
-	t := &turn{time.Now()}
+	t := &turn{since: time.Now()}
 	q.begun = append(q.begun, t)
 	return t
 }
@@ -127,10 +135,56 @@ func (q *queue) begin() *turn {
 func (q *queue) leave(t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if i := slices.Index(q.begun, t); i >= 0 {
-		q.begun = slices.Delete(q.begun, i, i+1)
+	i := slices.Index(q.begun, t)
+	if i < 0 {
+		return
+	}
+	q.begun = slices.Delete(q.begun, i, i+1)
+	if len(q.begun) < atATime {
 		q.next()
 	}
+	q.ahead()
+}
+
+// commits notes that a turn's closures have ended.
+func (q *queue) commits(t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t.commits = true
+	q.ahead()
+}
+
+// ahead gives the next turn while the one before commits, once as many people wait as may share a transaction: they
+// gain nothing by waiting, while the server writes and this process has nothing to do. Fewer do gain, since there would
+// be more transactions of fewer. So do all where two of them have just conflicted, or where other processes use the
+// server meanwhile. q.mu is held.
+func (q *queue) ahead() {
+	if q.mayBeAhead() {
+		q.next()
+	}
+}
+
+func (q *queue) mayBeAhead() bool {
+	switch {
+	case !q.write || q.turns < q.careful || q.room() != togetherAlone:
+		return false
+	case len(q.begun) != atATime || !q.begun[0].commits:
+		return false
+	}
+	people := 0
+	for _, m := range q.waiting {
+		if !m.work && !m.alone {
+			people++
+		}
+	}
+	return people >= togetherAlone
+}
+
+// conflicted notes that a shared transaction was refused because of what another one has read or written.
+func (q *queue) conflicted() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.careful = q.turns + afterConflict
 }
 
 // next gives a turn to those who wait, if there are any. q.mu is held.
@@ -185,10 +239,7 @@ func (q *queue) first(work bool) *member {
 
 // some returns those who share a transaction next: those who work, or people, and in what room they leave the others.
 func (q *queue) some(work bool) (taken []*member) {
-	left := together
-	if q.store.others.Load() == 0 && !q.store.cfg.ReadOnly { // who only reads does not know of others
-		left = togetherAlone
-	}
+	left := q.room()
 	for _, work := range []bool{work, !work} {
 		for _, m := range q.waiting {
 			if m.work == work && !m.alone && left > 0 {
@@ -198,6 +249,14 @@ func (q *queue) some(work bool) (taken []*member) {
 		}
 	}
 	return taken
+}
+
+// room is how many share a transaction.
+func (q *queue) room() int {
+	if q.store.others.Load() == 0 && !q.store.cfg.ReadOnly { // who only reads does not know of others
+		return togetherAlone
+	}
+	return together
 }
 
 // hurry has nobody wait any more for a transaction that takes too long: it may wait for a lock, or its closure for one

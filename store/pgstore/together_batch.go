@@ -31,6 +31,7 @@ type batch struct {
 	left    int // members that are not gone
 	working int // members whose closures run
 	asked   []*reading
+	over    bool            // it has ended with what was read
 	closed  bool            // what has finished is committed; nobody else can finish
 	broken  error           // the transaction can only be rolled back
 	written map[string]bool // rows that are written, and lists that change
@@ -44,7 +45,8 @@ func newBatch(q *queue, members []*member, own *turn) *batch {
 	if i := slices.IndexFunc(members, func(m *member) bool { return !m.work }); i >= 0 {
 		first = members[i] // people do not wait for a connection of work's
 	}
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(first.ctx))
+	once := !slices.ContainsFunc(members, func(m *member) bool { return !approvals.OneRead(m.ctx) })
+	b.ctx, b.cancel = context.WithCancel(approvals.WithOneRead(context.WithoutCancel(first.ctx), once))
 	return b
 }
 
@@ -68,6 +70,7 @@ func (b *batch) run() {
 		}
 		b.answer(asked, conn)
 	}
+	b.q.commits(b.turn)
 	b.commit(conn)
 }
 
@@ -124,6 +127,8 @@ func (b *batch) ask(r *reading) error {
 		return b.broken
 	case b.closed || r.member.state != works:
 		return errApart
+	case b.over:
+		return errAgain
 	}
 	b.asked = append(b.asked, r)
 	r.member.state = reads
@@ -200,6 +205,7 @@ func (b *batch) next() (asked []*reading, done bool) {
 			return nil, true
 		case idle:
 			asked, b.asked = b.asked, nil
+			b.over = b.base.once && slices.ContainsFunc(asked, func(r *reading) bool { return r.statement.sql != "" })
 			b.mu.Unlock()
 			return asked, false
 		}
@@ -233,6 +239,9 @@ func (b *batch) commit(conn *pgxpool.Conn) {
 	}
 	if err == nil {
 		err = b.lostOr(b.base.commit(), conn)
+	}
+	if classify(err) == patiently {
+		b.q.conflicted()
 	}
 	for _, m := range waiting {
 		m.told <- b.told(err)

@@ -293,6 +293,23 @@ func TestTogetherNotNew(t *testing.T) {
 			change: func(tx approvals.Tx) error { return tx.PutRequest(listedRequest("req_1")) },
 			read:   func(tx approvals.Tx) (int, error) { return counted(tx.RequestsOfRun("T1", "run_2")) },
 		},
+		"notification": {
+			before: func(tx approvals.Tx) error {
+				return tx.PutNotification(&approvals.Notification{Workspace: "T1", ID: "ntf_1", Place: elsewhere})
+			},
+			change: func(tx approvals.Tx) error {
+				return tx.PutNotification(&approvals.Notification{
+					Workspace: "T1", ID: "ntf_1", Place: elsewhere, Created: tx.Now(), Text: "new",
+				})
+			},
+			read: func(tx approvals.Tx) (int, error) {
+				list, err := tx.Notifications("T1", elsewhere, "", 10)
+				if err == nil && len(list) == 1 && list[0].Text == "" {
+					return 1, nil
+				}
+				return 0, err
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

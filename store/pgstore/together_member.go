@@ -79,8 +79,8 @@ func (m *member) attempt(fn func(*tx) error) (*tx, error) {
 	err = fn(t)
 	t.ended.Store(true)
 	switch {
-	case errors.Is(t.failed, errApart):
-		return nil, errApart
+	case errors.Is(t.failed, errApart), errors.Is(t.failed, errAgain):
+		return nil, t.failed
 	case t.failed != nil && classify(t.failed) != never:
 		return nil, t.failed
 	case t.failed != nil && m.b.failure() != nil: // whoever of them was to blame

@@ -129,6 +129,11 @@ func (b *batch) exchange(all []*question) error {
 	for _, q := range all {
 		sent.Queue(q.statement.sql, q.statement.args...)
 	}
+	ends := t.once && len(all) > 0
+	if ends {
+		t.over = true
+		sent.Queue("commit")
+	}
 	t.trips++
 	br := t.conn.SendBatch(b.ctx, sent)
 	var err error
@@ -137,6 +142,9 @@ func (b *batch) exchange(all []*question) error {
 	}
 	for i := 0; i < len(all) && err == nil; i++ {
 		err = all[i].rows(br)
+	}
+	if ends && err == nil {
+		err = rolledBack(br.Exec())
 	}
 	if closing := br.Close(); err == nil {
 		err = closing

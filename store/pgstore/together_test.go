@@ -25,7 +25,11 @@ func sharing(t *testing.T, s *Store, n int, fn func(i int) func(*tx) error) []er
 // withHeld has n callers of Update wait, and gives them their turn once all do.
 func withHeld(t *testing.T, s *Store, n int, call func(i int) error) []error {
 	t.Helper()
-	q := s.queue(t.Context(), true)
+	return withQueueHeld(s.queue(t.Context(), true), n, call)
+}
+
+// withQueueHeld is withHeld for callers of View as well.
+func withQueueHeld(q *queue, n int, call func(i int) error) []error {
 	q.mu.Lock()
 	own := q.begin()
 	own.since = time.Now().Add(time.Hour)

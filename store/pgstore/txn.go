@@ -15,6 +15,8 @@ import (
 var (
 	errEnded    = errors.New("transaction has ended")
 	errReadOnly = errors.New("read-only transaction")
+	// errAgain: a closure that was to read once has read again.
+	errAgain = errors.New("the transaction has ended with the first read")
 )
 
 // tx is one transaction on one connection.
@@ -27,6 +29,8 @@ type tx struct {
 	now   time.Time
 	id    string // of the transaction, as pg_xact_status takes it; of one that writes
 	trips int    // to the server and back
+	once  bool   // it ends with the first read that waits for rows
+	over  bool   // it has
 	crypt *encryption
 	known known // in which lists the records are
 
@@ -64,7 +68,8 @@ func (t *tx) usable(write bool) error {
 // begin prepares a transaction on the connection. It begins on the server, and its clock is read, in one round trip
 // with the first statement that waits for an answer.
 func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
-	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load(), known: newKnown()}
+	t := &tx{store: s, conn: conn, ctx: ctx, write: write, crypt: s.crypt.Load(), known: newKnown(),
+		once: !write && approvals.OneRead(ctx)}
 	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", ''"
 	if write {
 		begin = "begin isolation level serializable read write"

@@ -70,12 +70,22 @@ func (t *tx) readIn(places []string, s statement) error {
 	return t.exchange(t.ctx, &s)
 }
 
-// exchange sends what waits and one more statement, if there is one, in one round trip.
+// exchange sends what waits and one more statement, if there is one, in one round trip, and with it the commit of a
+// transaction that reads once.
 func (t *tx) exchange(ctx context.Context, last *statement) error {
+	if t.over {
+		return t.fail(errAgain)
+	}
 	if last != nil {
 		t.waiting = append(t.waiting, *last)
 	}
-	if _, err := t.send(ctx); err != nil {
+	var err error
+	if t.over = t.once && last != nil; t.over {
+		err = t.sendCommit(ctx)
+	} else {
+		_, err = t.send(ctx)
+	}
+	if err != nil {
 		return t.fail(err)
 	}
 	return nil
@@ -133,7 +143,11 @@ var errNotCommitted = errors.New("the server has rolled the transaction back")
 // sendCommit sends what waits together with the commit.
 func (t *tx) sendCommit(ctx context.Context) error {
 	t.later("commit")
-	tag, err := t.send(ctx)
+	return rolledBack(t.send(ctx))
+}
+
+// rolledBack is the error of a commit that the server has answered.
+func rolledBack(tag pgconn.CommandTag, err error) error {
 	if err == nil && tag.String() != "COMMIT" {
 		err = fmt.Errorf("%w: %s", errNotCommitted, tag)
 	}

@@ -33,7 +33,11 @@ func placeIn(table string, key ...any) string {
 	b.WriteString(table)
 	for _, part := range key {
 		b.WriteByte(0)
-		fmt.Fprint(&b, part)
+		if s, is := part.(string); is {
+			b.WriteString(s)
+		} else {
+			fmt.Fprint(&b, part)
+		}
 	}
 	return b.String()
 }

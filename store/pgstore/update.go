@@ -53,6 +53,9 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 			return own.error
 		}
 		switch {
+		case errors.Is(err, errAgain):
+			ctx = approvals.WithOneRead(ctx, false)
+			continue
 		case errors.Is(err, errApart):
 			if how = apart; s.cfg.leaves != nil {
 				s.cfg.leaves(ctx)
@@ -136,6 +139,8 @@ func (s *Store) attemptApart(ctx context.Context, write bool, fn func(*tx) error
 	err = fn(t)
 	t.ended.Store(true)
 	switch {
+	case errors.Is(t.failed, errAgain):
+		return nil, errAgain
 	case t.failed != nil && (err == nil || classify(s.lostOr(ctx, t.failed, conn)) != never):
 		return nil, s.lostOr(ctx, t.failed, conn)
 	case err != nil:

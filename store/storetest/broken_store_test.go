@@ -216,6 +216,32 @@ func each[T approvals.Tx](wrap func(tx approvals.Tx) T) wrapper {
 	return wrapping(func(tx approvals.Tx, _ *bool) approvals.Tx { return wrap(tx) })
 }
 
+// readsOnceOnly gives a View that says it reads once a moment for each read.
+func readsOnceOnly(s approvals.Store) approvals.Store {
+	return &hooked{Store: s, view: func(ctx context.Context, fn func(approvals.Tx) error) error {
+		return s.View(ctx, func(tx approvals.Tx) error {
+			if approvals.OneRead(ctx) {
+				tx = momentary{tx, s, ctx}
+			}
+			return fn(tx)
+		})
+	}}
+}
+
+type momentary struct {
+	approvals.Tx
+	store approvals.Store
+	ctx   context.Context
+}
+
+func (t momentary) Run(ws approvals.WorkspaceID, id approvals.RunID) (r *approvals.Run, err error) {
+	err = t.store.View(t.ctx, func(tx approvals.Tx) error {
+		r, err = tx.Run(ws, id)
+		return err
+	})
+	return r, err
+}
+
 // readsOutside serves some lists from before the transaction, as a weaker isolation level would.
 func readsOutside(s approvals.Store) approvals.Store {
 	return &hooked{Store: s, update: func(ctx context.Context, fn func(approvals.Tx) error) error {

@@ -61,7 +61,8 @@ func brokenStores() []control {
 		storeControl("ClosesAtOnce", func(s approvals.Store) approvals.Store { return closesAtOnce{s} }, "CloseWaits"),
 		storeControl("ReadsOutside", readsOutside, "SealRace", "WriteSkew", "AuditSeal").
 			or("CancelledScan", "DeleteRun"),
-		storeControl("LocksReaders", locksReaders, "Snapshot"),
+		storeControl("LocksReaders", locksReaders, "Snapshot", "OneRead"),
+		storeControl("ReadsOnceOnly", readsOnceOnly, "OneRead"),
 		storeControl("KeepsPanicked", keepsPanicked, "FailuresAmongMany", "PanicRollsBack"),
 		storeControl("KeepsExited", keepsExited, "GoexitRollsBack"),
 		storeControl("WrapsErrors", wrapsErrors, "ErrorRollsBack", "FailuresAmongMany", "Once"),

@@ -20,6 +20,7 @@ func isolation() []promise {
 		{"SealRace", "two sealers at once, the lease of one having ended, must not fork the chain", testSealRace},
 		{"OnceRace", "an event delivered twice at once is taken once", testOnceRace},
 		{"Snapshot", "a page of requests and the counts beside it must be of one moment", testSnapshot},
+		{"OneRead", "what says that it reads once and reads again must not mix two moments", testOneRead},
 	}
 }
 
@@ -257,4 +258,36 @@ func testSnapshot(s *suite) {
 		same(s, "the snapshot", []*approvals.RequestHead{before, before}, append(page, &after.RequestHead))
 		return nil
 	})
+}
+
+// testOneRead has a View that is marked as one that reads once read twice, with a commit in between the first time.
+func testOneRead(s *suite) {
+	put := func(version int64) error {
+		return s.store.Update(s.ctx, func(tx approvals.Tx) error {
+			a, b := run("run_1", approvals.RunWaiting), run("run_2", approvals.RunWaiting)
+			a.Version, b.Version = version, version
+			return errors.Join(tx.PutRun(a), tx.PutRun(b))
+		})
+	}
+	s.must(put(1))
+	meanwhile := sync.OnceValue(func() error {
+		done := make(chan error, 1)
+		go func() { done <- put(2) }()
+		return await(s, "a commit while somebody reads", done)
+	})
+	var first, second *approvals.Run
+	err := s.store.View(approvals.WithOneRead(s.ctx, true), func(tx approvals.Tx) (err error) {
+		if first, err = tx.Run(ws, "run_1"); err != nil {
+			return err
+		}
+		if err := meanwhile(); err != nil {
+			return err
+		}
+		second, err = tx.Run(ws, "run_2")
+		return err
+	})
+	s.must(err)
+	if first.Version != second.Version {
+		s.Errorf("it has read versions %d and %d of what is written together", first.Version, second.Version)
+	}
 }
