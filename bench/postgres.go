@@ -27,7 +27,7 @@ import (
 )
 
 // server returns the URL of a PostgreSQL database to measure on: the one that is named, or one on a private server,
-// which waits for the disk like one in earnest, with the settings of deploy/compose.
+// which waits for the disk like one in earnest, with the predicate locks that docs/postgresql.md advises.
 func (o options) server() (url string, stop func(), err error) {
 	if o.postgres != "" {
 		return o.postgres, func() {}, nil

@@ -15,7 +15,7 @@ const (
 	atATime = 1
 	// together is how many callers share a transaction, where several processes write to the store. The server locks
 	// what it reads row by row, up to 31 rows of a table with its usual settings, and then the whole table, which has
-	// replicas conflict with each other.
+	// replicas conflict with each other; see docs/postgresql.md for settings with more room.
 	together = 16
 	// togetherAlone is how many do when no other process writes to it: a fifth more of them a second.
 	togetherAlone = 30
@@ -28,10 +28,10 @@ const (
 	straggling = 100 * time.Millisecond
 	// mostTurns is in how many turns those who work have one, while people come all the time.
 	mostTurns = 4
-	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, and one for where a slow
-	// transaction is not counted any more.
-	mostIdleBatches = 4
-	// afterConflict is in how many turns none is given ahead, once a transaction that several shared has conflicted.
+	// mostIdleBatches is how many goroutines wait for the next batch: one for each queue, one for a turn that is given
+	// ahead, and one for where a slow transaction is not counted any more.
+	mostIdleBatches = 5
+	// afterConflict is in how many turns none is given ahead, once a transaction has conflicted with another one.
 	afterConflict = 32
 	// sharedTries is how often a caller whose transaction conflicts with others shares it, before it has its own.
 	sharedTries = 2
@@ -156,8 +156,8 @@ func (q *queue) commits(t *turn) {
 
 // ahead gives the next turn while the one before commits, once as many people wait as may share a transaction: they
 // gain nothing by waiting, while the server writes and this process has nothing to do. Fewer do gain, since there would
-// be more transactions of fewer. So do all where two of them have just conflicted, or where other processes use the
-// server meanwhile. q.mu is held.
+// be more transactions of fewer. So do all where transactions have just conflicted, where somebody needs one alone so
+// as not to, and where other processes use the server meanwhile. q.mu is held.
 func (q *queue) ahead() {
 	if q.mayBeAhead() {
 		q.next()
@@ -173,15 +173,21 @@ func (q *queue) mayBeAhead() bool {
 	}
 	people := 0
 	for _, m := range q.waiting {
-		if !m.work && !m.alone {
+		switch {
+		case m.alone:
+			return false
+		case !m.work:
 			people++
 		}
 	}
 	return people >= togetherAlone
 }
 
-// conflicted notes that a shared transaction was refused because of what another one has read or written.
-func (q *queue) conflicted() {
+// noteConflict notes err if it says that a transaction was refused because of what another one has read or written.
+func (q *queue) noteConflict(err error) {
+	if classify(err) != patiently {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.careful = q.turns + afterConflict

@@ -222,6 +222,7 @@ func (b *batch) next() (asked []*reading, done bool) {
 func (b *batch) commit(conn *pgxpool.Conn) {
 	b.mu.Lock()
 	err := b.broken
+	defer func() { b.q.noteConflict(err) }()
 	var waiting []*member
 	var writes []statement
 	for _, m := range b.members {
@@ -239,9 +240,6 @@ func (b *batch) commit(conn *pgxpool.Conn) {
 	}
 	if err == nil {
 		err = b.lostOr(b.base.commit(), conn)
-	}
-	if classify(err) == patiently {
-		b.q.conflicted()
 	}
 	for _, m := range waiting {
 		m.told <- b.told(err)

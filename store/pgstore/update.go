@@ -124,7 +124,9 @@ func (s *Store) attempt(ctx context.Context, write bool, fn func(*tx) error, how
 		return m.attempt(fn)
 	}
 	defer q.leave(own)
-	return s.attemptApart(ctx, write, fn)
+	t, err := s.attemptApart(ctx, write, fn)
+	q.noteConflict(err)
+	return t, err
 }
 
 // attemptApart runs fn once, in a transaction that ends with it, whichever way fn ends.
