@@ -27,8 +27,17 @@ type replicaFigures struct {
 	counted  serverCounts
 }
 
-// benchReplicasPostgres measures decisions per second with one to four processes on one database, 64 at once in all,
-// beside what the same database inserts and commits row by row, and draws both where -plot says.
+// crowds say how many decide at once, by the number of replicas: as many in all, or as many at each.
+var crowds = []struct {
+	name, colour string
+	width        func(replicas int) int
+}{
+	{"64 at once in all", "#06c", func(int) int { return 64 }},
+	{"16 at each replica", "#080", func(replicas int) int { return 16 * replicas }},
+}
+
+// benchReplicasPostgres measures decisions per second with one to four processes on one database, beside what the same
+// database inserts and commits row by row, and draws both where -plot says.
 func benchReplicasPostgres(ctx context.Context, o options) error {
 	url, stop, err := o.server()
 	if errors.Is(err, pgdev.ErrAbsent) {
@@ -39,35 +48,46 @@ func benchReplicasPostgres(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	const width = 64
-	total := o.scale(6000, 32*width)
-	rounds := make([][]replicaFigures, mostReplicas)
+	total := o.scale(6000, 2048)
+	rounds := make([][mostReplicas][]replicaFigures, len(crowds))
 	for range o.scale(3, 1) {
-		for i := range rounds { // in turn, so that what else the machine does falls on all of them
-			f, err := replicaRound(ctx, url, i+1, total, width)
-			if err != nil {
-				return err
+		for i := range mostReplicas { // in turn, so that what else the machine does falls on all of them
+			for c, crowd := range crowds {
+				f, err := replicaRound(ctx, url, i+1, total, crowd.width(i+1))
+				if err != nil {
+					return err
+				}
+				rounds[c][i] = append(rounds[c][i], f)
 			}
-			rounds[i] = append(rounds[i], f)
 		}
 	}
-	fmt.Print("| replicas | decisions/s | p50 ms | p99 ms | raw inserts/s | share | processor ms, ours + server's | " +
-		"transactions | rolled back | WAL bytes |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	var all []replicaFigures
-	for _, of := range rounds {
-		slices.SortFunc(of, func(a, b replicaFigures) int { return int(a.ours.PerSecond - b.ours.PerSecond) })
-		f := of[len(of)/2]
-		all = append(all, f)
-		n := float64(total)
-		fmt.Printf("| %d | %.0f | %.1f | %.1f | %.0f | %.0f %% | %.2f + %.2f | %.2f | %.3f | %.0f |\n", f.replicas,
-			f.ours.PerSecond, f.ours.P50, f.ours.P99, f.raw, 100*f.ours.PerSecond/f.raw, 1000/f.ours.PerCPUSecond,
-			ms(f.ours.server), f.counted.commits/n, f.counted.rollbacks/n, f.counted.wal/n)
+	var all [][]replicaFigures
+	for c, crowd := range crowds {
+		fmt.Printf("%s:\n\n| replicas | decisions/s | p50 ms | p99 ms | raw inserts/s | share | "+
+			"processor ms, ours + server's | transactions | rolled back | WAL bytes |\n"+
+			"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n", crowd.name)
+		all = append(all, replicaTable(rounds[c][:], float64(total)))
+		fmt.Println()
 	}
-	fmt.Println("\nTransactions, those that the server rolled back, and bytes of WAL are for each decision.")
+	fmt.Println("Transactions, those that the server rolled back, and bytes of WAL are for each decision.")
 	if o.plot == "" {
 		return nil
 	}
 	return os.WriteFile(filepath.Clean(o.plot), []byte(replicaPlot(all, time.Now())), 0o644)
+}
+
+// replicaTable prints the median round of each number of replicas, in which so many decisions were made, and returns
+// them.
+func replicaTable(rounds [][]replicaFigures, decisions float64) (all []replicaFigures) {
+	for _, of := range rounds {
+		slices.SortFunc(of, func(a, b replicaFigures) int { return int(a.ours.PerSecond - b.ours.PerSecond) })
+		f := of[len(of)/2]
+		all = append(all, f)
+		fmt.Printf("| %d | %.0f | %.1f | %.1f | %.0f | %.0f %% | %.2f + %.2f | %.2f | %.3f | %.0f |\n", f.replicas,
+			f.ours.PerSecond, f.ours.P50, f.ours.P99, f.raw, 100*f.ours.PerSecond/f.raw, 1000/f.ours.PerCPUSecond,
+			ms(f.ours.server), f.counted.commits/decisions, f.counted.rollbacks/decisions, f.counted.wal/decisions)
+	}
+	return all
 }
 
 // replicaRound measures one number of replicas, and then raw inserts.
@@ -104,19 +124,19 @@ func countedBy(ctx context.Context, url string) (c serverCounts, err error) {
 	return c, err
 }
 
-// replicaPlot draws decisions and raw inserts per second against the number of replicas, as SVG.
-func replicaPlot(all []replicaFigures, at time.Time) string {
+// replicaPlot draws the decisions of each crowd, and raw inserts, per second against the number of replicas, as SVG.
+func replicaPlot(all [][]replicaFigures, at time.Time) string {
 	const left, top, wide, high = 70.0, 50.0, 520.0, 260.0
 	most := 0.0
-	for _, f := range all {
-		most = max(most, f.ours.PerSecond, f.raw, 1500)
+	for _, f := range slices.Concat(all...) {
+		most = max(most, f.ours.PerSecond, 1500)
 	}
 	step := 500.0
 	for most/step > 8 {
 		step *= 2
 	}
 	most = step * float64(int(most/step)+1)
-	x := func(replicas int) float64 { return left + wide*(float64(replicas)-0.5)/float64(len(all)) }
+	x := func(replicas int) float64 { return left + wide*(float64(replicas)-0.5)/mostReplicas }
 	y := func(v float64) float64 { return top + high*(1-v/most) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" `+
@@ -130,7 +150,7 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 		fmt.Fprintf(&b, `<line x1="%.0f" y1="%.1f" x2="%.0f" y2="%.1f" stroke="%s" stroke-dasharray="%s"/>`+"\n",
 			x1, y1, x2, y2, stroke, dash)
 	}
-	text(left, 24, "start", "#222", fmt.Sprintf("Decisions per second on one PostgreSQL, 64 at once, %d cores, %s",
+	text(left, 24, "start", "#222", fmt.Sprintf("Decisions per second on one PostgreSQL, %d cores, %s",
 		runtime.NumCPU(), at.Format("2 January 2006")))
 	for v := 0.0; v <= most; v += step {
 		line(left, y(v), left+wide, y(v), "#ddd", "")
@@ -138,28 +158,41 @@ func replicaPlot(all []replicaFigures, at time.Time) string {
 	}
 	line(left, y(1500), left+wide, y(1500), "#b00", "6 4")
 	text(left+wide, y(0)-8, "end", "#b00", "dashed: 1,500, as asked for") // where no point comes
-	series := func(stroke string, value func(replicaFigures) float64) {
+	series := func(stroke string, of []replicaFigures) {
 		var points []string
-		for _, f := range all {
-			points = append(points, fmt.Sprintf("%.0f,%.1f", x(f.replicas), y(value(f))))
+		for _, f := range of {
+			points = append(points, fmt.Sprintf("%.0f,%.1f", x(f.replicas), y(f.ours.PerSecond)))
 		}
 		fmt.Fprintf(&b, "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n",
 			strings.Join(points, " "), stroke)
-		for _, f := range all {
+		for _, f := range of {
 			fmt.Fprintf(&b, "<circle cx=\"%.0f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>\n",
-				x(f.replicas), y(value(f)), stroke)
-			text(x(f.replicas), y(value(f))-9, "middle", stroke, fmt.Sprintf("%.0f", value(f)))
+				x(f.replicas), y(f.ours.PerSecond), stroke)
+			at := y(f.ours.PerSecond) + 22 // below what is higher
+			if f.ours.PerSecond >= highest(all, f.replicas) {
+				at -= 32
+			}
+			text(x(f.replicas), at, "middle", stroke, fmt.Sprintf("%.0f", f.ours.PerSecond))
 		}
 	}
-	series("#888", func(f replicaFigures) float64 { return f.raw })
-	series("#06c", func(f replicaFigures) float64 { return f.ours.PerSecond })
-	for _, f := range all {
-		text(x(f.replicas), top+high+20, "middle", "#222", fmt.Sprint(f.replicas))
+	for c, crowd := range crowds {
+		series(crowd.colour, all[c])
+		text(left+170*float64(c), top+high+60, "start", crowd.colour, crowd.name)
+	}
+	for n := range mostReplicas {
+		text(x(n+1), top+high+20, "middle", "#222", fmt.Sprint(n+1))
 	}
 	text(left+wide/2, top+high+40, "middle", "#222", "replicas, each a process of its own")
-	text(left, top+high+60, "start", "#06c", "decisions")
-	text(left+90, top+high+60, "start", "#888",
-		"rows of a kilobyte, committed one by one over 8 connections")
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// highest is the most that any crowd decides per second with so many replicas.
+func highest(all [][]replicaFigures, replicas int) (most float64) {
+	for _, f := range slices.Concat(all...) {
+		if f.replicas == replicas {
+			most = max(most, f.ours.PerSecond)
+		}
+	}
+	return most
 }
