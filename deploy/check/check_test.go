@@ -180,6 +180,13 @@ secretGenerator: [{ name: countersign, literals: [SLACK_BOT_TOKEN=x] }]
 	if mode != "http" {
 		t.Errorf("COUNTERSIGN_SLACK_MODE is %q", mode)
 	}
+	const drain = 5 // seconds, from SIGTERM on
+	hooks, grace := bot.Spec.Template.Spec.Containers[0].Lifecycle, bot.Spec.Template.Spec.TerminationGracePeriodSeconds
+	if hooks == nil || hooks.PreStop == nil || hooks.PreStop.Sleep == nil || hooks.PreStop.Sleep.Seconds < 3 {
+		t.Error("a replica stops listening while clicks are still sent to it")
+	} else if *grace <= hooks.PreStop.Sleep.Seconds+drain {
+		t.Error("the bot is killed before it has drained")
+	}
 	for _, rule := range find[*networkingv1.Ingress](t, objects).Spec.Rules {
 		for _, path := range rule.HTTP.Paths {
 			if path.Path != "/slack/" && path.Path != "/callbacks/" {

@@ -1,6 +1,6 @@
 // Package invariant judges what is left when the faults have stopped. It reads the records of a store, and what the
-// world outside has seen, and says which of the invariants I1 to I14 of docs/reliability.md do not hold. Every test
-// that breaks things ends with it: on any store, of the program or of its parts.
+// world outside has seen, and says which of the invariants I1 to I14 of docs/reliability.md do not hold: on any store,
+// of the program, as in the kill loop, or of its parts, as in the simulation.
 //
 // Families: invariant (World, Check), records (what is read), decisions, effects, surface, trail (the invariants).
 package invariant

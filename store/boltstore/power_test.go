@@ -15,15 +15,16 @@ import (
 	"countersign/internal/faultfs"
 )
 
-// disk mounts a disk that can fail. Where that cannot be done the test is skipped, unless "fuse" is required; .ci/run
-// requires it where it can be had, and says so where not.
+// disk mounts a disk that can fail. Where that cannot be done the test is skipped, unless "fuse" is required, as it is
+// with -long. .ci/run requires it where it can be had; where not, it says so and sets COUNTERSIGN_TEST_WITHOUT=fuse.
 func disk(t *testing.T) (fs *faultfs.FS, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	fs, err := faultfs.Mount(dir)
 	if err != nil {
-		if strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "fuse") {
-			t.Fatal(err)
+		required := *long && os.Getenv("COUNTERSIGN_TEST_WITHOUT") != "fuse"
+		if required || strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "fuse") {
+			t.Fatalf("power cuts and broken disks take root and /dev/fuse: %v", err)
 		}
 		t.Skipf("SKIPPED, power cuts and broken disks are not tested here: %v", err)
 	}

@@ -63,7 +63,8 @@ func (c *decideCommand) command(l *commandLine) *cobra.Command {
 		Long: `Answer the request ID in the name of a Slack user.
 
 The answer counts exactly as a click of that person would: they must be allowed to decide, and the trail says it
-came from the command line. Who may use the command is who may read the store's file.
+came from the command line. Who may use the command is who may read the store's file, or has the
+database's credentials.
 
 Several IDs are approved or rejected one after the other, each as if it stood alone; a request that
 has to be looked at by itself is left out. The command says what became of each, and fails when one was not decided.
