@@ -75,9 +75,15 @@ func TestTwoWinnersAreFound(t *testing.T) {
 }
 
 // rush has everybody act on one request at once.
-func rush(t *testing.T) (history []porcupine.Operation) {
+func rush(t *testing.T) []porcupine.Operation {
 	t.Helper()
 	b, r := asked(t, lenient())
+	return rushOn(t, r, b)
+}
+
+// rushOn is rush for a request of several processes, each of which serves some of the people.
+func rushOn(t *testing.T, r *approvals.Request, processes ...*bench) (history []porcupine.Operation) {
+	t.Helper()
 	gate := make(chan struct{})
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -96,6 +102,7 @@ func rush(t *testing.T) (history []porcupine.Operation) {
 		})
 	}
 	for i, by := range []approvals.UserID{ann, bob, cara} {
+		b := processes[i%len(processes)]
 		verdict := []approvals.Verdict{approvals.Approve, approvals.Reject, approvals.AlwaysApprove}[i]
 		act(i, answer{by, verdict}, func(context.Context) seen {
 			got, err := b.decide(r, by, verdict, "")
@@ -105,6 +112,7 @@ func rush(t *testing.T) (history []porcupine.Operation) {
 			return stands(got, err == nil)
 		})
 	}
+	b := processes[len(processes)-1]
 	act(3, answer{by: ann}, func(ctx context.Context) seen {
 		_, err := b.service.CancelRun(ctx, ws, r.Run, ann, "")
 		if err != nil {
@@ -114,6 +122,7 @@ func rush(t *testing.T) (history []porcupine.Operation) {
 		return stands(got, got.Status == approvals.RequestCancelled)
 	})
 	for i := range 3 {
+		b := processes[i%len(processes)]
 		act(4+i, answer{}, func(context.Context) seen { return stands(b.request(r.ID), false) })
 	}
 	close(gate)

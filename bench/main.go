@@ -66,6 +66,7 @@ var measurements = []struct {
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
 	{"trail", "verify, export and report on an audit trail of a million entries", benchTrail},
 	{"memory", "start, idle memory, memory per pending request", benchMemory},
+	{"memory-postgres", "the same on PostgreSQL", onPostgres(benchMemory)},
 }
 
 func main() {
