@@ -393,20 +393,26 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
-	b := &bench{
-		TB: t, path: filepath.Join(t.TempDir(), "store.db"),
-		people: newDirectory(), policy: &policy{}, agents: &agents{all: map[string]approvals.AgentConfig{}},
-		surface: &surface{}, effects: &effects{},
-		log: slog.New(slog.NewTextHandler(t.Output(), warnings)), stop: func() {},
-	}
-	b.policy.always(lenient())
-	b.model(asks(call("c1", "pay", `{"amount":5}`)))
+	b := benchWithoutStore(t)
+	b.path = filepath.Join(t.TempDir(), "store.db")
 	b.open()
 	t.Cleanup(func() {
 		b.stop()
 		b.store.Close()
 	})
+	return b
+}
+
+// benchWithoutStore is a bench that is to be given a store with serve.
+func benchWithoutStore(t testing.TB) *bench {
+	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
+	b := &bench{
+		TB: t, people: newDirectory(), policy: &policy{}, agents: &agents{all: map[string]approvals.AgentConfig{}},
+		surface: &surface{}, effects: &effects{},
+		log: slog.New(slog.NewTextHandler(t.Output(), warnings)), stop: func() {},
+	}
+	b.policy.always(lenient())
+	b.model(asks(call("c1", "pay", `{"amount":5}`)))
 	return b
 }
 

@@ -65,13 +65,7 @@ func newBenchOnPostgres(t *testing.T, url string) (*bench, *crowded) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	b := &bench{
-		TB: t, people: newDirectory(), policy: &policy{}, agents: &agents{all: map[string]approvals.AgentConfig{}},
-		surface: &surface{}, effects: &effects{}, log: slog.New(slog.DiscardHandler), stop: func() {},
-	}
-	b.policy.always(lenient())
-	b.model(asks(call("c1", "pay", `{"amount":5}`)))
-	c := &crowded{Store: st, release: func() {}}
+	b, c := benchWithoutStore(t), &crowded{Store: st, release: func() {}}
 	b.serve(c)
 	return b, c
 }

@@ -27,8 +27,8 @@ type replicaFigures struct {
 	counted  serverCounts
 }
 
-// crowds say how many decide at once, by the number of replicas: as many in all, or as many at each.
-var crowds = []struct {
+// loads say how many people decide at once, by the number of replicas: as many in all, or as many at each.
+var loads = []struct {
 	name, colour string
 	width        func(replicas int) int
 }{
@@ -37,7 +37,7 @@ var crowds = []struct {
 }
 
 // benchReplicasPostgres measures decisions per second with one to four processes on one database, beside what the same
-// database inserts and commits row by row, and draws both where -plot says.
+// database inserts and commits row by row, and draws the decisions where -plot says.
 func benchReplicasPostgres(ctx context.Context, o options) error {
 	url, stop, err := o.server()
 	if errors.Is(err, pgdev.ErrAbsent) {
@@ -49,24 +49,24 @@ func benchReplicasPostgres(ctx context.Context, o options) error {
 	}
 	defer stop()
 	total := o.scale(6000, 2048)
-	rounds := make([][mostReplicas][]replicaFigures, len(crowds))
+	rounds := make([][mostReplicas][]replicaFigures, len(loads))
 	for range o.scale(3, 1) {
 		for i := range mostReplicas { // in turn, so that what else the machine does falls on all of them
-			for c, crowd := range crowds {
-				f, err := replicaRound(ctx, url, i+1, total, crowd.width(i+1))
+			for l, load := range loads {
+				f, err := replicaRound(ctx, url, i+1, total, load.width(i+1))
 				if err != nil {
 					return err
 				}
-				rounds[c][i] = append(rounds[c][i], f)
+				rounds[l][i] = append(rounds[l][i], f)
 			}
 		}
 	}
 	var all [][]replicaFigures
-	for c, crowd := range crowds {
+	for l, load := range loads {
 		fmt.Printf("%s:\n\n| replicas | decisions/s | p50 ms | p99 ms | raw inserts/s | share | "+
 			"processor ms, ours + server's | transactions | rolled back | WAL bytes |\n"+
-			"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n", crowd.name)
-		all = append(all, replicaTable(rounds[c][:], float64(total)))
+			"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n", load.name)
+		all = append(all, replicaTable(rounds[l][:], float64(total)))
 		fmt.Println()
 	}
 	fmt.Println("Transactions, those that the server rolled back, and bytes of WAL are for each decision.")
@@ -124,7 +124,7 @@ func countedBy(ctx context.Context, url string) (c serverCounts, err error) {
 	return c, err
 }
 
-// replicaPlot draws the decisions of each crowd, and raw inserts, per second against the number of replicas, as SVG.
+// replicaPlot draws the decisions per second of each load against the number of replicas, as SVG.
 func replicaPlot(all [][]replicaFigures, at time.Time) string {
 	const left, top, wide, high = 70.0, 50.0, 520.0, 260.0
 	most := 0.0
@@ -175,9 +175,9 @@ func replicaPlot(all [][]replicaFigures, at time.Time) string {
 			text(x(f.replicas), at, "middle", stroke, fmt.Sprintf("%.0f", f.ours.PerSecond))
 		}
 	}
-	for c, crowd := range crowds {
-		series(crowd.colour, all[c])
-		text(left+170*float64(c), top+high+60, "start", crowd.colour, crowd.name)
+	for l, load := range loads {
+		series(load.colour, all[l])
+		text(left+170*float64(l), top+high+60, "start", load.colour, load.name)
 	}
 	for n := range mostReplicas {
 		text(x(n+1), top+high+20, "middle", "#222", fmt.Sprint(n+1))
@@ -187,7 +187,7 @@ func replicaPlot(all [][]replicaFigures, at time.Time) string {
 	return b.String()
 }
 
-// highest is the most that any crowd decides per second with so many replicas.
+// highest is the most that are decided under any load per second with so many replicas.
 func highest(all [][]replicaFigures, replicas int) (most float64) {
 	for _, f := range slices.Concat(all...) {
 		if f.replicas == replicas {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +23,13 @@ import (
 
 // ErrUnavailable says that nothing can be mounted here.
 var ErrUnavailable = errors.New("no FUSE here: it takes /dev/fuse and the right to mount")
+
+// Required reports whether a test that needs a disk of its own must fail where none can be mounted, instead of being
+// skipped: where COUNTERSIGN_TEST_REQUIRE has the word fuse, and in a long run where that is not set at all.
+func Required(long bool) bool {
+	words, set := os.LookupEnv("COUNTERSIGN_TEST_REQUIRE")
+	return long && !set || slices.Contains(strings.Split(words, ","), "fuse")
+}
 
 const sector = 512
 

@@ -8,22 +8,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
 	"countersign/internal/faultfs"
 )
 
-// disk mounts a disk that can fail. Where that cannot be done the test is skipped, unless "fuse" is required, as it is
-// with -long. .ci/run requires it where it can be had; where not, it says so and sets COUNTERSIGN_TEST_WITHOUT=fuse.
+// disk mounts a disk that can fail. Where that cannot be done the test is skipped, unless it is required.
 func disk(t *testing.T) (fs *faultfs.FS, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	fs, err := faultfs.Mount(dir)
 	if err != nil {
-		required := *long && os.Getenv("COUNTERSIGN_TEST_WITHOUT") != "fuse"
-		if required || strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "fuse") {
+		if faultfs.Required(*long) {
 			t.Fatalf("power cuts and broken disks take root and /dev/fuse: %v", err)
 		}
 		t.Skipf("SKIPPED, power cuts and broken disks are not tested here: %v", err)

@@ -14,11 +14,12 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/faultfs"
 	"countersign/internal/pgdev"
 )
 
 // smallDisk mounts a disk of so many megabytes, in memory, whose owner is that of the folder, and returns a function
-// that gives it more. It takes root; .ci/run requires it where it requires "fuse".
+// that gives it more. It takes root; without, the test is skipped, unless it is required.
 func smallDisk(t *testing.T, megabytes int, ownerOf string) (dir string, grow func(megabytes int)) {
 	t.Helper()
 	mount, err := os.MkdirTemp("", "countersign-disk-") // not that of the test, which nobody else may enter
@@ -30,8 +31,8 @@ func smallDisk(t *testing.T, megabytes int, ownerOf string) (dir string, grow fu
 	}
 	if err := size(0, megabytes); err != nil {
 		os.Remove(mount)
-		if strings.Contains(os.Getenv("COUNTERSIGN_TEST_REQUIRE"), "fuse") {
-			t.Fatal(err)
+		if faultfs.Required(*long) {
+			t.Fatalf("a full disk of the database takes root: mount: %v", err)
 		}
 		t.Skipf("SKIPPED, a full disk of the database is not tested here: mount: %v", err)
 	}
