@@ -268,6 +268,10 @@ func boltRest(ctx context.Context, t *testing.T, w *slackdev.Workspace) {
 	await(t, w, func() bool {
 		return !slices.ContainsFunc(w.Deliveries(), func(d slackdev.Delivery) bool { return d.Acked.IsZero() })
 	})
+	// What a call did is seen before its answer is.
+	await(t, w, func() bool {
+		return !slices.ContainsFunc(w.Calls(), func(c slackdev.Call) bool { return c.Status == 0 })
+	})
 	for _, c := range w.Calls() {
 		if !c.OK {
 			t.Errorf("%s was answered %v", c.Method, c.Answer)
