@@ -101,7 +101,7 @@ var arrows = []struct {
 var testArrows = []string{"internal/visible/visibletest", "internal/slackdev",
 	"internal/openaidev", "agent", "agent/guardrail", "agent/history", "agent/trace", "agent/rawtool",
 	"agent/scripted", "agent/oteltrace", "agent/asktool", "agent/shelltool", "agent/patchtool", "agent/toolstatus",
-	"store/storetest", "store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault",
+	"store", "store/storetest", "store/boltstore", "store/pgstore", "internal/pgdev", "approvals", "internal/fault",
 	"internal/invariant", "internal/faultfs", "internal/raceflag", "internal/rapidtest"}
 
 // stdlibOnly lists the packages that import nothing but the standard library and themselves.

@@ -49,9 +49,9 @@ func TestExportRequests(t *testing.T) {
 		want     int
 	}{
 		"from then on":  {r.Created, time.Time{}, 1},
-		"later":         {r.Created.Add(1), time.Time{}, 0},
+		"later":         {r.Created.Add(time.Microsecond), time.Time{}, 0},
 		"until then":    {time.Time{}, r.Created, 0},
-		"until behind":  {time.Time{}, r.Created.Add(1), 1},
+		"until behind":  {time.Time{}, r.Created.Add(time.Microsecond), 1},
 		"another month": {r.Created.AddDate(0, 1, 0), r.Created.AddDate(0, 2, 0), 0},
 	} {
 		if got := b.exportedOf(w.from, w.to); len(got) != w.want {

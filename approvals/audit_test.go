@@ -25,6 +25,7 @@ func told(t *testing.T) *bench {
 	if err := step(runJob(id)); err != nil {
 		t.Fatal(err)
 	}
+	b.seal()
 	return b
 }
 
@@ -188,6 +189,7 @@ func TestWorkspacesHaveTheirOwnChains(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	b.seal()
 	report, err := b.service.VerifyAudit(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -309,16 +309,19 @@ func TestTurnOfAnEffectIsSaved(t *testing.T) {
 // people answer whatever they are asked afterwards.
 func TestCrashEverywhere(t *testing.T) {
 	t.Parallel()
-	for _, story := range []func(*bench) *int{threeCalls, callsInside} {
+	for name, story := range map[string]func(*bench) *int{"three calls": threeCalls, "calls inside": callsInside} {
 		for _, behind := range []bool{false, true} {
-			for n := 1; ; n++ {
-				if !crashAt(t, story, n, behind) {
-					if n < 8 {
-						t.Errorf("the story has only %d writes", n-1)
-					}
-					break
+			t.Run(fmt.Sprintf("%s, behind %v", name, behind), func(t *testing.T) {
+				t.Parallel()
+				died := true
+				for n := 1; died && !t.Failed(); n++ {
+					t.Run(fmt.Sprint("write ", n), func(t *testing.T) {
+						if died = crashAt(t, story, n, behind); !died && n < 8 {
+							t.Errorf("the story has only %d writes", n-1)
+						}
+					})
 				}
-			}
+			})
 		}
 	}
 }
@@ -360,14 +363,13 @@ func callsInside(b *bench) *int {
 // crashAt lives through a run and dies once; it reports false when the run was over before that.
 func crashAt(t *testing.T, story func(*bench) *int, n int, behind bool) (died bool) {
 	t.Helper()
-	name := fmt.Sprintf("write %d, behind %v", n, behind)
 	b := newBench(t)
 	turns := story(b)
 	b.mortal.dieAt(n, behind)
 	b.start()
 	in := b.submission(ann, place, "please")
 	var id approvals.RunID
-	b.until(name, func() bool {
+	b.until("the run", func() bool {
 		if b.mortal.dead.Load() {
 			died = true
 			b.reopen()
@@ -390,12 +392,12 @@ func crashAt(t *testing.T, story func(*bench) *int, n int, behind bool) (died bo
 		b.until("the outbox", b.delivered)
 		b.stop()
 	}
-	b.invariants(name)
+	b.invariants("at the end")
 	if got := b.run(id); !strings.Contains(got.Output, "c3: look done") {
-		t.Errorf("%s: output %q", name, got.Output)
+		t.Errorf("output %q", got.Output)
 	}
 	if *turns > 2 {
-		t.Errorf("%s: the first turn was asked of the model %d times", name, *turns)
+		t.Errorf("the first turn was asked of the model %d times", *turns)
 	}
 	return died
 }

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -36,7 +37,8 @@ func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatu
 // TryRequestMove tries to move a request that stands at from.
 func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
 	return update(ctx, st, ws, func(c *txn) error {
-		r := &Request{RequestHead: RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from}}
+		r := &Request{RequestHead: RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from},
+			RequestContent: RequestContent{Arguments: json.RawMessage(`{}`)}}
 		r.Digest = r.Definition.Call(r.Arguments)
 		c.created(r)
 		return c.moveRequest(&r.RequestHead, to, system, auditData{Digest: r.Digest})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,7 @@ import (
 	"countersign/agent"
 	"countersign/agent/trace"
 	"countersign/approvals"
-	"countersign/store/boltstore"
+	"countersign/store"
 )
 
 const ws = approvals.WorkspaceID("T1")
@@ -372,8 +371,8 @@ func (a *agents) set(c approvals.AgentConfig) {
 // bench is one installation: a store, a service, and a worker that can be stopped, dropped and started again.
 type bench struct {
 	testing.TB
-	path    string
-	store   *boltstore.Store
+	url     string // of the store
+	store   approvals.Store
 	mortal  *mortal // store, as the service and the worker see it
 	people  *directory
 	policy  *policy
@@ -394,7 +393,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := benchWithoutStore(t)
-	b.path = filepath.Join(t.TempDir(), "store.db")
+	b.url = storeFor(t)
 	b.open()
 	t.Cleanup(func() {
 		b.stop()
@@ -420,7 +419,7 @@ func benchWithoutStore(t testing.TB) *bench {
 func (b *bench) open() {
 	b.Helper()
 	var err error
-	if b.store, err = boltstore.Open(b.path, boltstore.Config{Logger: b.log}); err != nil {
+	if b.store, err = store.Open(b.Context(), b.url, store.Config{Logger: b.log}); err != nil {
 		b.Fatal(err)
 	}
 	b.mortal = &mortal{Store: b.store}
@@ -448,14 +447,18 @@ func (b *bench) serve(st approvals.Store) {
 	}
 }
 
-// reopen is a restart: the store is closed and opened again.
+// reopen is a restart: the store is closed and opened again. Behind a process that died the leases that it had have
+// lapsed.
 func (b *bench) reopen() {
 	b.Helper()
 	b.stop()
+	died := b.mortal.dead.Load()
 	if err := b.store.Close(); err != nil {
 		b.Fatal(err)
 	}
-	b.open()
+	if b.open(); died {
+		b.lapse()
+	}
 }
 
 // start runs a worker in the background; stop ends it.
@@ -614,12 +617,16 @@ func (b *bench) pending(run approvals.RunID) (all []*approvals.Request) {
 // until waits for the condition.
 func (b *bench) until(what string, ok func() bool) {
 	b.Helper()
+	pause := 500 * time.Microsecond
+	if *onStore == "postgres" {
+		pause *= 10 // who asks a server all the time holds it up
+	}
 	deadline := time.Now().Add(*patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			b.Fatalf("waited in vain: %s", what)
 		}
-		time.Sleep(500 * time.Microsecond)
+		time.Sleep(pause)
 	}
 }
 
@@ -660,6 +667,14 @@ func (b *bench) refused(r *approvals.Request, by approvals.UserID, v approvals.V
 	b.Helper()
 	if _, err := b.decide(r, by, v, "because"); !errors.Is(err, want) {
 		b.Fatalf("%s by %s: have %v, want %v", v, by, err, want)
+	}
+}
+
+// seal links what was appended into the trail's chains, as the workers of a shared store do after a while.
+func (b *bench) seal() {
+	b.Helper()
+	if err := approvals.SealNow(b.Context(), b.store); err != nil {
+		b.Fatal(err)
 	}
 }
 

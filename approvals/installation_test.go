@@ -6,19 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"countersign/approvals"
-	"countersign/store/boltstore"
+	"countersign/store"
 )
 
 // newInstallations are those of an empty store.
 func newInstallations(t *testing.T) (*approvals.Installations, approvals.Store) {
 	t.Helper()
-	st, err := boltstore.Open(filepath.Join(t.TempDir(), "store.db"), boltstore.Config{})
+	st, err := store.Open(t.Context(), storeFor(t), store.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +32,9 @@ func theApp(token approvals.BotToken) approvals.Installation {
 // actions lists the actions of the trail with their data.
 func actions(t *testing.T, st approvals.Store) (all []string) {
 	t.Helper()
-	err := st.View(t.Context(), func(tx approvals.Tx) error {
-		page, err := tx.AuditEntries(ws, 1, 100)
-		for _, e := range page {
-			all = append(all, fmt.Sprintf("%s %s %s", e.Action, e.Actor, e.Data))
-		}
-		return err
+	err := approvals.ExportAudit(t.Context(), st, ws, func(e *approvals.AuditEntry) error {
+		all = append(all, fmt.Sprintf("%s %s %s", e.Action, e.Actor, e.Data))
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

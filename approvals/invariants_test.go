@@ -50,9 +50,10 @@ func (b *bench) invariants(when string) {
 	b.moves(when, trail, requests)
 }
 
-// entries returns the audit trail after verifying the chain (I8).
+// entries returns the audit trail, all of it linked, after verifying the chain (I8).
 func (b *bench) entries() (all []*approvals.AuditEntry) {
 	b.Helper()
+	b.seal()
 	b.trail()
 	err := approvals.ExportAudit(b.Context(), b.store, ws, func(e *approvals.AuditEntry) error {
 		all = append(all, e)

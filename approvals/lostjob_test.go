@@ -60,8 +60,8 @@ func TestPanicBeforeTheClaimKeepsTheJob(t *testing.T) {
 	b := newBench(t)
 	id := b.submit()
 	st := &bursting{Store: b.store}
-	st.armed.Store(true)
 	handle := b.handler(t.Context(), st)
+	st.armed.Store(true)
 	if err := handle(runJob(id)); err == nil && !b.run(id).Status.Ended() {
 		t.Errorf("the job is done, and the run is %s for ever", b.run(id).Status)
 	}

@@ -2,12 +2,13 @@ package approvals_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"countersign/approvals"
-	"countersign/store/boltstore"
 )
 
 // errDead is what a store says whose process is gone: it never answers again.
@@ -16,7 +17,7 @@ var errDead = fmt.Errorf("the process is dead: %w", approvals.ErrClosed)
 // mortal is a store whose process can die: from then on nothing is read or written through it. It can be told to die
 // at a chosen write.
 type mortal struct {
-	*boltstore.Store
+	approvals.Store
 	dead atomic.Bool
 
 	mu     sync.Mutex
@@ -55,6 +56,21 @@ func (m *mortal) due() (before, behind bool) {
 }
 
 func (m *mortal) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	return m.write(ctx, m.Store.Update, fn)
+}
+
+// UpdateSoon is an Update where the store makes no difference.
+func (m *mortal) UpdateSoon(ctx context.Context, fn func(approvals.Tx) error) error {
+	if d, ok := m.Store.(approvals.Deferrer); ok {
+		return m.write(ctx, d.UpdateSoon, fn)
+	}
+	return m.Update(ctx, fn)
+}
+
+// write runs fn with a method of the store, unless the process is dead or dies of it.
+func (m *mortal) write(
+	ctx context.Context, run func(context.Context, func(approvals.Tx) error) error, fn func(approvals.Tx) error,
+) error {
 	if m.dead.Load() {
 		return errDead
 	}
@@ -63,7 +79,7 @@ func (m *mortal) Update(ctx context.Context, fn func(approvals.Tx) error) error 
 		m.kill()
 		return errDead
 	}
-	err := m.Store.Update(ctx, fn)
+	err := run(ctx, fn)
 	if behind {
 		m.kill()
 		return errDead
@@ -76,6 +92,73 @@ func (m *mortal) View(ctx context.Context, fn func(approvals.Tx) error) error {
 		return errDead
 	}
 	return m.Store.View(ctx, fn)
+}
+
+func (m *mortal) Exclusive() bool {
+	e, ok := m.Store.(approvals.Exclusive)
+	return ok && e.Exclusive()
+}
+
+func (m *mortal) Now() time.Time { return m.Store.(approvals.Timed).Now() }
+
+func (m *mortal) UncertainSince() time.Time { return m.Store.(approvals.Clock).UncertainSince() }
+
+// lapse ends the leases that a process which died has left in a store of several, as the time that they last would.
+func (b *bench) lapse() {
+	b.Helper()
+	if b.mortal.Exclusive() {
+		return // where they are void at once
+	}
+	err := b.store.Update(b.Context(), func(tx approvals.Tx) error {
+		return errors.Join(lapseRuns(tx), lapseDeliveries(tx), lapseTriggers(tx))
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// afterAll is later than any time that a test writes down.
+const afterAll = 1000 * 24 * time.Hour
+
+func lapseRuns(tx approvals.Tx) error {
+	now := tx.Now()
+	all, err := tx.LapsedLeases(now.Add(afterAll), now.Add(afterAll), 1000)
+	for _, k := range all {
+		r, readErr := tx.Run(k.Workspace, k.Run)
+		if err = errors.Join(err, readErr); err == nil && r.LeaseUntil.After(now) {
+			r.LeaseUntil = now
+			err = tx.PutRun(r)
+		}
+	}
+	return err
+}
+
+func lapseDeliveries(tx approvals.Tx) error {
+	now := tx.Now()
+	all, err := tx.UndeliveredPlaces(now.Add(afterAll), now.Add(afterAll), 1000)
+	for _, k := range all {
+		waiting, readErr := tx.Notifications(k.Workspace, k.Place, k.Copy, 1000)
+		err = errors.Join(err, readErr)
+		for _, n := range waiting {
+			if err == nil && n.LeaseUntil.After(now) {
+				n.LeaseUntil = now
+				err = tx.PutNotification(n)
+			}
+		}
+	}
+	return err
+}
+
+func lapseTriggers(tx approvals.Tx) error {
+	now := tx.Now()
+	all, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: ws, Limit: 1000})
+	for _, r := range all {
+		if r.Trigger != nil && r.Trigger.LeaseUntil.After(now) {
+			r.Trigger.LeaseUntil = now
+			err = errors.Join(err, tx.PutRequestHead(r))
+		}
+	}
+	return err
 }
 
 // stepped is a store whose jobs the test hands out itself.

@@ -33,8 +33,11 @@ func TestStandingAnswerSettlesWhatItCovers(t *testing.T) {
 			b.model(asks(call("c1", "pay", `{"amount":1}`), call("c2", "pay", `{"amount":2}`)))
 			b.start()
 			id := b.submit()
-			b.until("both questions", func() bool { return len(b.pending(id)) == 2 })
-			both := b.pending(id)
+			var both []*approvals.Request
+			b.until("both questions with their cards", func() bool {
+				both = b.pending(id)
+				return len(both) == 2 && len(both[0].Cards) > 0 && len(both[1].Cards) > 0
+			})
 			if covers := b.request(both[1].ID).Covers; len(covers) != 1 || covers[0].ID != both[0].ID {
 				t.Errorf("the second covers %+v", covers)
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ import (
 	"countersign/agent/trace"
 	"countersign/approvals"
 	"countersign/internal/slackdev"
-	"countersign/store/boltstore"
+	"countersign/store"
 )
 
 // everybody lets the people of a channel decide about what others ask for.
@@ -79,8 +78,8 @@ type world struct {
 	engine *approvals.Service
 	tools  []agent.Tool // beside the bank's
 	model  agent.Model  // nil: the script
-	file   string
-	public string // where callbacks arrive
+	url    string       // of the store
+	public string       // where callbacks arrive
 	store  approvals.Store
 	script
 	with     slackdev.Config        // what is special about the workspace
@@ -134,7 +133,7 @@ func startWorld(t *testing.T, w *world) *world {
 	if w.bank == nil {
 		w.bank = &bank{}
 	}
-	w.stage, w.file = &stage{t: t, slack: ws, logs: &logs{}}, filepath.Join(t.TempDir(), "store.db")
+	w.stage, w.url = &stage{t: t, slack: ws, logs: &logs{}}, storeFor(t)
 	w.restart()
 	return w
 }
@@ -152,18 +151,18 @@ func (w *world) restart() {
 		w.serve(w.open(), false)
 		return
 	}
-	store, err := boltstore.Open(w.file, boltstore.Config{})
+	st, err := store.Open(t.Context(), w.url, store.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.serve(store, true)
+	w.serve(st, ofOneProcess(st))
 }
 
 // serve starts everything but Slack on a store. alone says that no other process serves the workspace.
-func (w *world) serve(store approvals.Store, alone bool) {
+func (w *world) serve(st approvals.Store, alone bool) {
 	t := w.t
 	t.Helper()
-	w.store = store
+	w.store = st
 	logger := slog.New(slog.NewTextHandler(w.logs, nil))
 	client, err := NewClient(ClientConfig{
 		Token: w.slack.Config().BotToken, APIURL: w.slack.APIURL(), Logger: logger,
@@ -181,7 +180,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	}
 	known := oneAgent{ops}
 	w.engine, err = approvals.NewService(approvals.ServiceConfig{
-		Store: store, Policy: w.policy, Directory: client, Agents: known,
+		Store: st, Policy: w.policy, Directory: client, Agents: known,
 		Requesters: mayAsk(""), PublicURL: w.public, Tracer: w.tracer,
 	})
 	if err != nil {
@@ -203,7 +202,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 		follower = w.bot
 	}
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
-		Store: store, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
+		Store: st, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
 		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Follower: follower, Logger: logger,
 		Tracer: w.tracer,
 	})
@@ -219,7 +218,7 @@ func (w *world) serve(store approvals.Store, alone bool) {
 	w.stop = func() error {
 		once.Do(func() {
 			cancel()
-			result = errors.Join(<-ended, <-ended, store.Close())
+			result = errors.Join(<-ended, <-ended, st.Close())
 		})
 		return result
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,7 @@ import (
 	"countersign/agent/scripted"
 	"countersign/approvals"
 	"countersign/internal/slackdev"
-	"countersign/store/boltstore"
+	"countersign/store"
 	"countersign/store/storetest"
 )
 
@@ -36,11 +35,11 @@ type town struct {
 	cloud  *slackdev.Cloud
 	bank   *bank
 	public string
-	file   string
+	url    string // of the store
 	policy approvals.Policy
 	script func() agent.Model
 	logs   *logs
-	memory *storetest.Memory // nil: the file, of this process alone
+	memory *storetest.Memory // nil: what the URL names
 	turn   atomic.Int64
 	other  *town // another process on the store: requests go to either in turn; nil: there is none
 
@@ -65,7 +64,7 @@ func newTownOn(t *testing.T, memory *storetest.Memory) *town {
 	t.Helper()
 	k := &town{
 		memory: memory,
-		t:      t, bank: &bank{}, file: filepath.Join(t.TempDir(), "store.db"), policy: everybody{}, logs: &logs{},
+		t:      t, bank: &bank{}, url: storeFor(t), policy: everybody{}, logs: &logs{},
 		script: payingTool,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +110,7 @@ func (k *town) opened() (approvals.Store, error) {
 	if k.memory != nil {
 		return k.memory.Open(), nil
 	}
-	return boltstore.Open(k.file, boltstore.Config{})
+	return store.Open(k.t.Context(), k.url, store.Config{})
 }
 
 // newTwinTown is a town that two processes serve.
@@ -154,7 +153,7 @@ func (k *town) start() {
 	k.bots, err = NewWorkspaces(WorkspacesConfig{
 		Clients: clients, Installations: installations, Known: known, Service: k.engine,
 		SigningSecret: k.cloud.Workspace(one).Config().SigningSecret, DefaultAgent: "ops", Logger: k.log(),
-		Alone: k.memory == nil,
+		Alone: ofOneProcess(store),
 		OAuth: OAuth{ClientID: "111.222", ClientSecret: "dev-client-secret", PublicURL: k.public},
 	})
 	if err != nil {
@@ -332,13 +331,10 @@ func (k *town) pending(team string) []*approvals.RequestHead {
 // trail lists the actions of the workspace's audit trail.
 func (k *town) trail(team string) (actions []string) {
 	k.t.Helper()
-	err := k.store.View(k.t.Context(), func(tx approvals.Tx) error {
-		actions = nil
-		page, err := tx.AuditEntries(approvals.WorkspaceID(team), 1, 1000)
-		for _, e := range page {
-			actions = append(actions, string(e.Action)+" "+string(e.Data))
-		}
-		return err
+	ws := approvals.WorkspaceID(team)
+	err := approvals.ExportAudit(k.t.Context(), k.store, ws, func(e *approvals.AuditEntry) error {
+		actions = append(actions, string(e.Action)+" "+string(e.Data))
+		return nil
 	})
 	if err != nil {
 		k.t.Fatal(err)
