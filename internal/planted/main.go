@@ -25,27 +25,56 @@ func main() {
 	}
 }
 
+// atOnce is how many bugs are tried at the same time: one test waits for the clock or the disk while another is built.
+const atOnce = 2
+
 // run tries the named bugs, or all, in the module that is the working directory. It goes on after a bug that nobody
-// noticed, so that one run tells of all of them.
+// noticed, so that one run tells of all of them, in the order of the table.
 func run(ctx context.Context, names []string, out io.Writer) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(bugs, func(b bug) bool { return b.name == name }) {
 			return fmt.Errorf("no bug is named %q", name)
 		}
 	}
+	chosen := slices.DeleteFunc(slices.Clone(bugs), func(b bug) bool {
+		return len(names) > 0 && !slices.Contains(names, b.name)
+	})
 	var all error
-	for _, b := range bugs {
-		if len(names) > 0 && !slices.Contains(names, b.name) {
-			continue
-		}
-		red, err := b.try(ctx, ".")
-		if err != nil {
-			err = fmt.Errorf("%s (%s): %w", b.name, b.what, err)
+	for i, told := range tryAll(ctx, chosen) {
+		b, found := chosen[i], <-told
+		if found.err != nil {
+			err := fmt.Errorf("%s (%s): %w", b.name, b.what, found.err)
 			fmt.Fprintln(out, err)
 			all = errors.Join(all, err)
 			continue
 		}
-		fmt.Fprintf(out, "%s (%s): tests that found it: %d\n", b.name, b.what, len(red))
+		fmt.Fprintf(out, "%s (%s): tests that found it: %d\n", b.name, b.what, len(found.red))
 	}
 	return all
+}
+
+// found is what became of a bug: the tests that noticed it.
+type found struct {
+	red []string
+	err error
+}
+
+// tryAll tries the bugs in their order, atOnce at a time, and returns for each where the result will be.
+func tryAll(ctx context.Context, bugs []bug) []chan found {
+	told := make([]chan found, len(bugs))
+	for i := range bugs {
+		told[i] = make(chan found, 1)
+	}
+	turns := make(chan struct{}, atOnce)
+	go func() {
+		for i, b := range bugs {
+			turns <- struct{}{}
+			go func() {
+				defer func() { <-turns }()
+				red, err := b.try(ctx, ".")
+				told[i] <- found{red, err}
+			}()
+		}
+	}()
+	return told
 }
