@@ -30,7 +30,8 @@ const (
 	mostIdle = 32
 )
 
-// jobSettings differ from their zero value in tests alone.
+// jobSettings differ from their zero value in tests alone. What finds jobs is also set by the build tags riveralone and
+// sweepalone, with which whole suites show that neither is needed for the other.
 type jobSettings struct {
 	sweep      time.Duration // in place of sweepEvery; negative: never
 	lease      time.Duration // in place of claimLease; it is renewed three times as often

@@ -87,7 +87,10 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 
 // prepareJobs readies the store to tell of its jobs, and River's tables.
 func (s *Store) prepareJobs(ctx context.Context) error {
-	s.jobs.set, s.jobs.log, s.jobs.workers = s.cfg.jobs, s.cfg.Logger, cmp.Or(max(s.cfg.Workers, 0), defaultWorkers)
+	s.jobs.log, s.jobs.workers = s.cfg.Logger, cmp.Or(max(s.cfg.Workers, 0), defaultWorkers)
+	if s.jobs.set = s.cfg.jobs; s.jobs.set == (jobSettings{}) {
+		s.jobs.set = finders
+	}
 	s.jobs.notify = func(ctx context.Context) error { return tellOthers(ctx, s.work, s.schema) }
 	if s.cfg.ReadOnly {
 		return nil
