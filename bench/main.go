@@ -64,6 +64,7 @@ var measurements = []struct {
 	{"crowd", "the same, and each mention is of somebody else", benchCrowd},
 	{"drain-postgres", "the same on PostgreSQL", onPostgres(benchDrain)},
 	{"start", "start of the program and the list of pending requests, against what was ever decided", benchStart},
+	{"start-postgres", "the same on PostgreSQL", onPostgres(benchStart)},
 	{"trail", "verify, export and report on an audit trail of a million entries", benchTrail},
 	{"memory", "start, idle memory, memory per pending request", benchMemory},
 	{"memory-postgres", "the same on PostgreSQL", onPostgres(benchMemory)},

@@ -83,6 +83,22 @@ func checkpoint(ctx context.Context, url string) error {
 	return err
 }
 
+// databaseSize is how many bytes the database of a store takes on the disk.
+func databaseSize(ctx context.Context, store string) (n int64, err error) {
+	cfg, err := pgx.ParseConfig(store)
+	if err != nil {
+		return 0, err
+	}
+	delete(cfg.RuntimeParams, "schema") // the store's own parameter
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	err = conn.QueryRow(ctx, "select pg_database_size(current_database())").Scan(&n)
+	return n, err
+}
+
 // benchDecidePostgres compares complete decisions on PostgreSQL with the barest durable write there is, one row
 // inserted and committed over the same number of connections, and adds replicas.
 func benchDecidePostgres(ctx context.Context, o options) error {

@@ -18,14 +18,14 @@ import (
 // what people and operators read page by page, and a decision.
 func benchStart(ctx context.Context, o options) error {
 	dir := filepath.Join(o.dir, "start")
-	if err := preparePending(ctx, dir, o.scale(10_000, 100)); err != nil {
+	if err := o.preparePending(ctx, dir, o.scale(10_000, 100)); err != nil {
 		return err
 	}
 	steps := []int{1000, 10_000, 100_000, 1_000_000}
 	if o.quick {
 		steps = []int{100, 1000}
 	}
-	fmt.Println("| decided | file MB | ready after ms | page of 20 of the pending ms | " +
+	fmt.Println("| decided | store MB | ready after ms | page of 20 of the pending ms | " +
 		"page of 15 of the history ms | page of 100 runs ms | page of 100 approved requests ms | decision ms |")
 	fmt.Println("|--:|--:|--:|--:|--:|--:|--:|--:|")
 	decided := 0
@@ -48,26 +48,38 @@ func benchStart(ctx context.Context, o options) error {
 			p.stop()
 		}
 		slices.Sort(starts)
-		info, err := os.Stat(filepath.Join(dir, "countersign.db"))
+		size, err := o.size(ctx, dir)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("| %d | %.0f | %.0f | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-			until, float64(info.Size())/1e6, ms(starts[len(starts)/2]), ms(took.pending), ms(took.history),
+			until, float64(size)/1e6, ms(starts[len(starts)/2]), ms(took.pending), ms(took.history),
 			ms(took.runs), ms(took.listed), ms(took.decision))
 	}
 	fmt.Println()
 	return nil
 }
 
-func preparePending(ctx context.Context, dir string, n int) error {
-	rig, err := newServiceRig(dir, nil)
+func (o options) preparePending(ctx context.Context, dir string, n int) error {
+	rig, err := o.rig(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer rig.close()
 	_, err = rig.seed(ctx, n, programRequirement())
 	return err
+}
+
+// size is how many bytes the store takes on the disk.
+func (o options) size(ctx context.Context, dir string) (n int64, err error) {
+	if o.store != "" {
+		return databaseSize(ctx, o.store)
+	}
+	info, err := os.Stat(filepath.Join(dir, "countersign.db"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // readTimes are what it takes to read, and to decide, in a store.
