@@ -283,6 +283,11 @@ var forgeries = []forgery{
 		r.Failure = "token xoxb-canary"
 		f.must(f.PutRun(r))
 	}},
+	{"a secret in a file", 11, func(f *forger) { f.world.Held["file"] = "token xoxb-canary" }},
+	{"a hidden value on a card", 11, func(f *forger) { f.world.Told["card"] = "memo for-ben" }},
+	{"a hidden value in the trail", 11, func(f *forger) {
+		f.entry(approvals.AuditRunDone, f.request(approvals.RequestApproved), `{"why":"for-ben"}`)
+	}},
 	{"a leak", 12, func(f *forger) { f.world.Resources[0].After = 40 }},
 	{"a notification that nobody delivers", 12, func(f *forger) {
 		f.must(f.PutNotification(&approvals.Notification{Workspace: ws, ID: "not_x", Kind: approvals.NotifyNotice,
@@ -300,7 +305,61 @@ var forgeries = []forgery{
 		items := f.world.Asked[i]
 		f.world.Asked[i] = append(items, items[len(items)-1])
 	}},
+	{"a call that ran is told as rejected", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = agent.DefaultRejection
+	}},
+	{"a call that was rejected is told as one that ran", 13, func(f *forger) {
+		f.output(approvals.RequestRejected).Output = "paid"
+	}},
+	{"a call that was rejected is told as one that nobody answered", 13, func(f *forger) {
+		f.output(approvals.RequestRejected).Output =
+			"This call was not carried out: nobody answered the request for approval in time."
+	}},
+	{"a call that ran is told as one of which nobody knows", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output =
+			"It is not known whether this call was carried out, and it will not be tried again."
+	}},
+	{"a call that ran is told as one that its run cut off", 13, func(f *forger) {
+		r := f.run()
+		r.Status = approvals.RunWaiting
+		f.must(f.PutRun(r))
+		f.output(approvals.RequestApproved).Output =
+			"There is no result: the run ended before this call was decided or had finished."
+	}},
+	{"a call that ran is told as one that nobody could be asked about", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = "This call was not carried out: it needs approval, but nobody may."
+	}},
+	{"a call that ran is told as one that somebody found to have run", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output =
+			`The outcome of this call was unknown; a person has found out that it was carried out. Their words: "paid"`
+	}},
+	{"a call that ran is told as carried out elsewhere", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = `A person has carried this call out and reports, as data: "paid"`
+	}},
+	{"what a tool has returned is told otherwise", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = "refused"
+	}},
+	{"the words of who rejected are not told", 13, func(f *forger) {
+		r := f.request(approvals.RequestRejected)
+		r.Decisions[0].Reason = "too much"
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
 	{"a forbidden call", 14, func(f *forger) { f.world.Forbidden = []string{"pay"} }},
+}
+
+// output is what the model was told of the call of the request of that status.
+func (f *forger) output(status approvals.RequestStatus) *agent.Item {
+	f.t.Helper()
+	call := f.request(status).Interruption
+	for i, items := range f.world.Asked {
+		for j, it := range items {
+			if it.Type == agent.ItemFunctionCallOutput && strings.HasSuffix(call, "/"+it.CallID) {
+				return &f.world.Asked[i][j]
+			}
+		}
+	}
+	f.t.Fatalf("the model was told nothing of %s", call)
+	return nil
 }
 
 func (f *forger) card(status approvals.RequestStatus) *invariant.Card {
