@@ -156,6 +156,19 @@ func (f *forger) entry(action approvals.AuditAction, r *approvals.Request, data 
 		Action: action, Actor: "system", Run: r.Run, Request: r.ID, Data: []byte(data)}))
 }
 
+// send has the call of the request sent to a system that carries it out.
+func (f *forger) send(r *approvals.Request) {
+	f.t.Helper()
+	n := len(f.world.Effects)
+	r.Trigger = &approvals.TriggerState{Status: approvals.TriggerSending, Effect: "eff_s", Attempt: n}
+	f.must(f.PutRequest(r))
+	f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, ID: approvals.AuditID(fmt.Sprint("aud_z", n)), At: f.now,
+		Action: approvals.AuditTrigger, Actor: "system", Run: r.Run, Request: r.ID,
+		Data: []byte(`{"effect":"eff_s","tool":"pay","kind":"sending"}`)}))
+	f.world.Effects = append(f.world.Effects, invariant.Effect{Key: "eff_s", Tool: r.Tool.Name,
+		Arguments: string(r.Arguments)})
+}
+
 // setBack gives a request the times that it has where the clock was set back by two days while it waited.
 func setBack(r *approvals.Request) {
 	r.Asked = r.Created.Add(-48 * time.Hour)
@@ -189,6 +202,9 @@ var forgeries = []forgery{
 		f.now = f.now.Add(-time.Hour)
 		f.entry(approvals.AuditEffectIntent, f.request(approvals.RequestApproved), `{"effect":"eff_x","tool":"pay"}`)
 	}},
+	{"a call was sent without an approval", 2, func(f *forger) {
+		f.send(f.request(approvals.RequestRejected))
+	}},
 	{"too few have approved", 2, func(f *forger) {
 		r := f.request(approvals.RequestApproved)
 		r.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})
@@ -214,6 +230,10 @@ var forgeries = []forgery{
 	}},
 	{"a call happened twice", 3, func(f *forger) {
 		f.world.Effects = append(f.world.Effects, f.world.Effects[0])
+	}},
+	{"a call was sent twice", 3, func(f *forger) {
+		f.send(f.request(approvals.RequestApproved))
+		f.send(f.request(approvals.RequestApproved))
 	}},
 	{"a run hangs", 4, func(f *forger) {
 		r := f.run()
@@ -266,6 +286,10 @@ var forgeries = []forgery{
 		f.must(f.PutEffect(e))
 	}},
 	{"other arguments arrived", 9, func(f *forger) { f.world.Effects[0].Arguments = `{"amount":6}` }},
+	{"other arguments were sent", 9, func(f *forger) {
+		f.send(f.request(approvals.RequestApproved))
+		f.world.Effects[len(f.world.Effects)-1].Arguments = `{"amount":6}`
+	}},
 	{"a decision about something else", 9, func(f *forger) {
 		r := f.request(approvals.RequestApproved)
 		r.Decisions[0].Digest = agent.Digest{1}
