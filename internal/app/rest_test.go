@@ -1,0 +1,172 @@
+package app_test
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/control"
+	"countersign/internal/invariant"
+	"countersign/internal/slackdev"
+	"countersign/store"
+)
+
+var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
+
+// numbers are what the process says of itself on its page of metrics, by name and labels; nil once it has ended.
+func (p *process) numbers() map[string]float64 {
+	p.t.Helper()
+	at := listening.FindStringSubmatch(p.out.String())
+	if at == nil {
+		p.t.Fatalf("the process does not say where it listens:\n%s", p.out.String())
+	}
+	resp, err := http.Get("http://" + at[1] + "/metrics")
+	if err != nil {
+		select {
+		case <-p.exited:
+			return nil
+		default:
+			p.t.Fatal(err)
+		}
+	}
+	defer resp.Body.Close()
+	all := map[string]float64{}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			all[name] = n
+		}
+	}
+	if err := lines.Err(); err != nil {
+		p.t.Fatal(err)
+	}
+	return all
+}
+
+// rest waits until the records say that nothing is left to do but what people do: nothing waits to be delivered, no run
+// to be worked on. One of the bots at least has to run.
+func (w *world) rest() {
+	w.t.Helper()
+	var left string
+	for deadline := time.After(patience); ; {
+		if left = w.underWay(); left == "" {
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			w.t.Fatalf("it does not come to rest: %s\n%s", left, w.transcript())
+		}
+	}
+}
+
+// underWay says what is left to do.
+func (w *world) underWay() (left string) {
+	w.t.Helper()
+	st := w.beside()
+	defer st.Close()
+	err := st.View(w.ctx, func(tx approvals.Tx) error {
+		ever := tx.Now().Add(24 * 365 * time.Hour)
+		waiting, err := tx.UndeliveredPlaces(ever, ever, 10)
+		if err != nil {
+			return err
+		}
+		runs, err := tx.LapsedLeases(ever, ever, 10)
+		if len(waiting)+len(runs) > 0 {
+			left = fmt.Sprintf("runs %v, notifications for %v", runs, waiting)
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return left
+}
+
+// beside opens the store while bots run: a copy of their file, or the database.
+func (w *world) beside() approvals.Store {
+	w.t.Helper()
+	at := w.store
+	if at == "" {
+		client, err := control.Dial(w.ctx, filepath.Join(w.dir, "countersign.db"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer client.Close()
+		file, err := os.Create(filepath.Join(w.t.TempDir(), "copy.db"))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer file.Close()
+		if err := client.Backup(w.ctx, file); err != nil {
+			w.t.Fatal(err)
+		}
+		at = "bolt:" + file.Name()
+	}
+	st, err := store.Open(w.ctx, at, store.Config{ReadOnly: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st
+}
+
+// mayHold is how much more a process may hold after faults than one that has done such work undisturbed: a few
+// connections to Slack, the model, the tool and the database, with the two goroutines of each.
+var mayHold = map[string]int{"go_goroutines": 12, "process_open_fds": 8}
+
+// undisturbed is what a program holds that has done its work, in each mode and on each kind of store.
+var undisturbed struct {
+	sync.Mutex
+	numbers map[string]map[string]float64
+}
+
+// resources compares what the bots hold with what they would hold if nothing had broken.
+func (w *world) resources(bots ...*process) (all []invariant.Resource) {
+	w.t.Helper()
+	for _, p := range bots {
+		now := p.numbers()
+		if now == nil {
+			continue
+		}
+		before := w.undisturbed()
+		for _, name := range slices.Sorted(maps.Keys(mayHold)) {
+			all = append(all, invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]),
+				Slack: mayHold[name]})
+		}
+	}
+	return all
+}
+
+// undisturbed measures a program that is like the test's own, in a world of its own where nothing breaks.
+func (w *world) undisturbed() map[string]float64 {
+	w.t.Helper()
+	s := settings{postgres: w.store != "", http: w.slack.Config().Mode == slackdev.ModeHTTP}
+	kind := fmt.Sprint(s.postgres, s.http)
+	undisturbed.Lock()
+	defer undisturbed.Unlock()
+	if undisturbed.numbers[kind] == nil {
+		calm := newWorld(w.t, s)
+		p := calm.start()
+		thread := calm.mention("pay 5")
+		calm.mustClick(ben, calm.card(thread, 1), "approve")
+		calm.answer(thread, "answer:")
+		calm.rest()
+		if undisturbed.numbers == nil {
+			undisturbed.numbers = map[string]map[string]float64{}
+		}
+		undisturbed.numbers[kind] = p.numbers()
+		p.stop()
+	}
+	return undisturbed.numbers[kind]
+}
