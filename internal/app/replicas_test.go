@@ -30,7 +30,7 @@ const ofSecond = canaryToken + "-second"
 
 func newReplicas(t *testing.T, s settings) *replicas {
 	t.Helper()
-	s.postgres = true
+	s.postgres, s.hazards = true, true
 	r := &replicas{world: newWorld(t, s)}
 	r.both[0], r.both[1] = r.start(), r.start("EFFECTS_TOKEN="+ofSecond)
 	r.until("both hear Slack", func() bool { return r.slack.Connections() == 2 })
@@ -86,10 +86,11 @@ func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 			if *long && took > recovery {
 				t.Errorf("recovery took %s, at most %s", took, recovery)
 			}
-			id := fmt.Sprint(question.Metadata.EventPayload["request"])
-			r.must("approvals", "decide", id, "--mark-done", "--reason", "the bank says so", "--as", ben)
+			r.decides(ben, question, "mark-done", "the bank says so")
 			r.answer(thread, "answer:")
+			left := []*process{other}
 			if how == syscall.SIGSTOP {
+				left = append(left, victim)
 				victim.signal(syscall.SIGCONT)
 				release()
 				// It finds out that it has lost the run: what it does then is done when it says so, and answers again.
@@ -97,11 +98,7 @@ func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 			}
 			r.onlyCall("pay")
 			r.oneOfEach(thread, 2)
-			other.signal(syscall.SIGTERM)
-			if code := other.wait(); code != 0 {
-				t.Errorf("the other one ended with %d", code)
-			}
-			r.verified()
+			r.judged(left...)
 		})
 	}
 }
@@ -164,16 +161,10 @@ func TestReplicasShareTheWork(t *testing.T) {
 		}
 		return n
 	}
-	for _, p := range r.both { // ended in order, it links what was appended last
-		if code := p.stop(); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
-	}
-
+	r.judged(r.both[:]...) // ended in order, they link what was appended last
 	if n := lines(); n != threads {
 		t.Errorf("%d lines of approved requests in both logs, want %d", n, threads)
 	}
-	r.verified()
 }
 
 // TestCommandsReachADatabase: through the socket of a replica, and with the credentials of the database; the trail says
@@ -218,7 +209,7 @@ func TestCommandsReachADatabase(t *testing.T) {
 func TestDatabaseThatIsGone(t *testing.T) {
 	t.Parallel()
 	server := pgdev.Own(t, pgdev.Options{})
-	w := newWorld(t, settings{slack: slackdev.Config{AckTimeout: 3 * time.Second}})
+	w := newWorld(t, settings{hazards: true, slack: slackdev.Config{AckTimeout: 3 * time.Second}})
 	w.store = strings.Replace(server.Database(t), "postgres@", "postgres:"+canaryStore+"@", 1)
 	w.listen = freeAddress(t)
 	server.Stop(false)
@@ -272,7 +263,7 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	bot.says("the store answers again")
 	w.clickAgain(ben, card, "approve")
 	w.answer(thread, "answer:")
-	w.verified()
+	w.judged(bot)
 }
 
 // TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the

@@ -131,21 +131,42 @@ var undisturbed struct {
 	numbers map[string]map[string]float64
 }
 
-// resources compares what the bots hold with what they would hold if nothing had broken.
+// resources compares what the bots hold with what they would hold if nothing had broken, once it has come back to that
+// or does not.
 func (w *world) resources(bots ...*process) (all []invariant.Resource) {
 	w.t.Helper()
 	for _, p := range bots {
-		now := p.numbers()
-		if now == nil {
-			continue
-		}
-		before := w.undisturbed()
-		for _, name := range slices.Sorted(maps.Keys(mayHold)) {
-			all = append(all, invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]),
-				Slack: mayHold[name]})
+		for deadline := time.After(patience); ; {
+			now, over := w.compared(p)
+			if !over {
+				all = append(all, now...)
+				break
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+				continue
+			case <-deadline:
+			}
+			all = append(all, now...)
+			break
 		}
 	}
 	return all
+}
+
+// compared reports whether the process holds more than it may. Of one that has ended there is nothing to compare.
+func (w *world) compared(p *process) (all []invariant.Resource, over bool) {
+	w.t.Helper()
+	now := p.numbers()
+	if now == nil {
+		return nil, false
+	}
+	before := w.undisturbed()
+	for _, name := range slices.Sorted(maps.Keys(mayHold)) {
+		r := invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]), Slack: mayHold[name]}
+		all, over = append(all, r), over || r.After > r.Before+r.Slack
+	}
+	return all, over
 }
 
 // undisturbed measures a program that is like the test's own, in a world of its own where nothing breaks.
