@@ -131,12 +131,12 @@ var undisturbed struct {
 	numbers map[string]map[string]float64
 }
 
-// resources compares what the bots hold with what they would hold if nothing had broken, once it has come back to that
-// or does not.
+// resources compares what the bots hold with what they held when somebody looked, or else with what they would hold if
+// nothing had broken, once it has come back to that or does not.
 func (w *world) resources(bots ...*process) (all []invariant.Resource) {
 	w.t.Helper()
 	for _, p := range bots {
-		for deadline := time.After(patience); ; {
+		for deadline := time.After(patience / 4); ; {
 			now, over := w.compared(p)
 			if !over {
 				all = append(all, now...)
@@ -157,11 +157,13 @@ func (w *world) resources(bots ...*process) (all []invariant.Resource) {
 // compared reports whether the process holds more than it may. Of one that has ended there is nothing to compare.
 func (w *world) compared(p *process) (all []invariant.Resource, over bool) {
 	w.t.Helper()
-	now := p.numbers()
+	now, before := p.numbers(), p.before
 	if now == nil {
 		return nil, false
 	}
-	before := w.undisturbed()
+	if before == nil {
+		before = w.undisturbed()
+	}
 	for _, name := range slices.Sorted(maps.Keys(mayHold)) {
 		r := invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]), Slack: mayHold[name]}
 		all, over = append(all, r), over || r.After > r.Before+r.Slack
