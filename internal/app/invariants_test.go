@@ -19,6 +19,12 @@ import (
 // records and all that the world outside has seen judged by the invariants of docs/reliability.md.
 func (w *world) judged(bots ...*process) {
 	w.t.Helper()
+	w.judgedBy(func(*invariant.World) {}, bots...)
+}
+
+// judgedBy is judged where the test knows better what was to be seen.
+func (w *world) judgedBy(knows func(*invariant.World), bots ...*process) {
+	w.t.Helper()
 	w.rest()
 	resources := w.resources(bots...)
 	for _, p := range bots {
@@ -33,6 +39,7 @@ func (w *world) judged(bots ...*process) {
 	defer st.Close()
 	s := w.seen()
 	s.Delivered, s.Resources = true, resources
+	knows(s)
 	found, err := invariant.Check(w.ctx, st, s)
 	if err != nil {
 		w.t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/approvals"
 	"countersign/internal/pgdev"
 	"countersign/internal/slackdev"
 )
@@ -111,20 +112,15 @@ func (r *replicas) onlyCall(path string) {
 }
 
 // oneOfEach fails the test unless the thread has so many cards, each of another request, and one answer.
-func (r *replicas) oneOfEach(thread string, cards int) {
-	r.t.Helper()
-	requests := map[any]int{}
-	for _, m := range r.cards(thread) {
-		requests[m.Metadata.EventPayload["request"]]++
+func (w *world) oneOfEach(thread string, cards int) {
+	w.t.Helper()
+	requests := map[approvals.RequestID]int{}
+	for _, m := range w.cards(thread) {
+		requests[requestOf(m)]++
 	}
-	answers := 0
-	for _, said := range r.said(thread) {
-		if strings.HasPrefix(said, "answer:") {
-			answers++
-		}
-	}
-	if len(requests) != cards || len(r.cards(thread)) != cards || answers != 1 {
-		r.t.Errorf("cards of the requests %v, and %d answers\n%s", requests, answers, r.transcript())
+	answers := w.answersWith(thread, "answer:")
+	if len(requests) != cards || len(w.cards(thread)) != cards || answers != 1 {
+		w.t.Errorf("cards of the requests %v, and %d answers\n%s", requests, answers, w.transcript())
 	}
 }
 
