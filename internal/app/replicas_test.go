@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -138,22 +137,9 @@ func TestReplicasShareTheWork(t *testing.T) {
 		if round > 0 {
 			r.slack.DropConnections()
 		}
-		var all []string
-		for i := range threads {
-			all = append(all, r.mention(fmt.Sprint("pay 1", i)))
-		}
-		for _, thread := range all {
-			r.clickAgain(ben, r.card(thread, 1), "approve")
-		}
-		for _, thread := range all {
-			r.answer(thread, "answer:")
-			r.oneOfEach(thread, 1)
-		}
+		r.round(threads)
 		if round == 0 {
-			r.rest()
-			for _, p := range r.both {
-				p.before = p.numbers()
-			}
+			r.measure(r.both[:]...)
 		}
 	}
 	if n := len(r.effects.all()); n != threads*rounds {

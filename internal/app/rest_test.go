@@ -18,7 +18,6 @@ import (
 	"countersign/internal/control"
 	"countersign/internal/invariant"
 	"countersign/internal/slackdev"
-	"countersign/store"
 )
 
 var listening = regexp.MustCompile(`msg=listening address=(\S+)`)
@@ -114,16 +113,43 @@ func (w *world) beside() approvals.Store {
 		}
 		at = "bolt:" + file.Name()
 	}
-	st, err := store.Open(w.ctx, at, store.Config{ReadOnly: true})
-	if err != nil {
-		w.t.Fatal(err)
+	return w.openAt(at, true)
+}
+
+// round has people ask for so many payments at once, which others approve, and returns the threads.
+func (w *world) round(threads int) (all []string) {
+	w.t.Helper()
+	for i := range threads {
+		all = append(all, w.mention(fmt.Sprint("pay 1", i)))
 	}
-	return st
+	for _, thread := range all {
+		w.press(w.card(thread, 1))
+	}
+	for _, thread := range all {
+		w.answer(thread, "answer:")
+		w.oneOfEach(thread, 1)
+	}
+	return all
+}
+
+// measure notes what the bots hold at rest, which they must come back to.
+func (w *world) measure(bots ...*process) {
+	w.t.Helper()
+	w.rest()
+	for _, p := range bots {
+		p.before = p.numbers()
+	}
 }
 
 // mayHold is how much more a process may hold after faults than one that has done such work undisturbed: a few
-// connections to Slack, the model, the tool and the database, with the two goroutines of each.
-var mayHold = map[string]int{"go_goroutines": 12, "process_open_fds": 8}
+// connections to Slack, the model, the tool and the database, with the two goroutines of each; and where replicas share
+// a database what the one of them does for all that leads, ten goroutines.
+func (w *world) mayHold() map[string]int {
+	if w.store == "" {
+		return map[string]int{"go_goroutines": 12, "process_open_fds": 8}
+	}
+	return map[string]int{"go_goroutines": 24, "process_open_fds": 10}
+}
 
 // undisturbed is what a program holds that has done its work, in each mode and on each kind of store.
 var undisturbed struct {
@@ -164,8 +190,9 @@ func (w *world) compared(p *process) (all []invariant.Resource, over bool) {
 	if before == nil {
 		before = w.undisturbed()
 	}
-	for _, name := range slices.Sorted(maps.Keys(mayHold)) {
-		r := invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]), Slack: mayHold[name]}
+	may := w.mayHold()
+	for _, name := range slices.Sorted(maps.Keys(may)) {
+		r := invariant.Resource{Name: name, Before: int(before[name]), After: int(now[name]), Slack: may[name]}
 		all, over = append(all, r), over || r.After > r.Before+r.Slack
 	}
 	return all, over

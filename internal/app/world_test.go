@@ -19,6 +19,7 @@ import (
 	"countersign/internal/openaidev"
 	"countersign/internal/slackdev"
 	"countersign/store"
+	"countersign/store/seal"
 )
 
 // The people, the place, and the secrets that must never be seen.
@@ -86,7 +87,22 @@ type settings struct {
 // openStore opens the store as the program does.
 func (w *world) openStore() approvals.Store {
 	w.t.Helper()
-	st, err := store.Open(w.ctx, cmp.Or(w.store, "bolt:"+filepath.Join(w.dir, "countersign.db")), store.Config{})
+	return w.openAt(cmp.Or(w.store, "bolt:"+filepath.Join(w.dir, "countersign.db")), false)
+}
+
+// openAt opens a store with the keys of the program.
+func (w *world) openAt(at string, readOnly bool) approvals.Store {
+	w.t.Helper()
+	c := store.Config{ReadOnly: readOnly}
+	for _, variable := range w.extra {
+		if keys, ok := strings.CutPrefix(variable, keysVariable("")); ok {
+			var err error
+			if c.Keys, err = seal.Parse(keys); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	st, err := store.Open(w.ctx, at, c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
