@@ -21,10 +21,11 @@ const forbiddenYAML = `      - type: http
 func (w *world) hazards(s *settings) (agents string) {
 	w.hidden, w.forbidden = []string{secretMemo}, []string{"wire"}
 	s.policy = `policies: [{ name: nobody, when: 'tool == "wire"', approvers: { users: [` + ann + "] } }]\n" + s.policy
-	s.rules = append(s.rules, openaidev.Rule{User: `pay (\d+)`, Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{
+	calls := []openaidev.Call{
 		{Name: "wire", Arguments: `{"amount":$1}`},
 		{Name: "pay", Arguments: `{"amount":$1,"to":"acct","memo":"` + secretMemo + `"}`},
-	}}})
+	}
+	s.rules = append(s.rules, openaidev.Rule{User: `pay (\d+)`, Round: 0, Reply: openaidev.Reply{Calls: calls}})
 	return strings.NewReplacer("to: { type: string } }", "to: { type: string }, memo: { type: string } }",
 		"        needs_approval: args", "        secret: [memo]\n        needs_approval: args",
 		"      - { type: function", forbiddenYAML+"      - { type: function").Replace(agentsYAML)

@@ -206,8 +206,9 @@ func (w *world) respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 // wishes are what the model asks for in its first turn. Their ids differ between threads, and between the runs of one.
 func (w *world) wishes(thread string, turn int) (items []agent.Item) {
 	for i, tool := range []string{"pay", "note", "look", "pay"}[:1+w.dice.n("calls", 4)] {
-		items = append(items, agent.Item{Type: agent.ItemFunctionCall, CallID: fmt.Sprintf("c%s_%d_%d", thread, turn, i),
-			Name: tool, Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
+		items = append(items, agent.Item{Type: agent.ItemFunctionCall,
+			CallID: fmt.Sprintf("c%s_%d_%d", thread, turn, i), Name: tool,
+			Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
 	}
 	return items
 }
