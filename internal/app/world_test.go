@@ -357,7 +357,8 @@ func (w *world) click(user string, card slackdev.Message, action string) error {
 	if err := w.slack.Click(w.ctx, c); err != nil {
 		return err
 	}
-	if verdict := approvals.Verdict(action); verdict == approvals.Approve || verdict == approvals.Reject {
+	verdict := approvals.Verdict(action)
+	if isCard(card) && (verdict == approvals.Approve || verdict == approvals.Reject) {
 		w.taken(user, requestOf(card), verdict)
 	}
 	return nil
