@@ -101,7 +101,8 @@ func (b *balancer) counted() (taken [2]int, again int) {
 // newBalanced are two replicas in HTTP mode behind a balancer.
 func newBalanced(t *testing.T) (*replicas, *balancer) {
 	t.Helper()
-	w := newWorld(t, settings{postgres: true, http: true, slack: slackdev.Config{AckTimeout: 20 * time.Second}})
+	w := newWorld(t, settings{postgres: true, http: true, hazards: true,
+		slack: slackdev.Config{AckTimeout: 20 * time.Second}})
 	l, err := net.Listen("tcp", w.listen) // the address that Slack knows
 	if err != nil {
 		t.Fatal(err)
@@ -169,16 +170,12 @@ func TestReplicasBehindABalancer(t *testing.T) {
 	after := r.mention("pay 19")
 	r.mustClick(ben, r.card(after, 1), "approve")
 	r.answer(after, "answer:")
-	id := fmt.Sprint(question.Metadata.EventPayload["request"])
-	r.must("approvals", "decide", id, "--mark-done", "--reason", "the bank says so", "--as", ben)
+	r.decides(ben, question, "mark-done", "the bank says so")
 	r.answer(last, "answer:")
 	r.oneOfEach(last, 2)
 	r.oneOfEach(after, 1)
 	if n := len(r.effects.all()); n != threads+2 {
 		t.Errorf("%d calls, want %d: %q", n, threads+2, bodies(r.effects.all()))
 	}
-	if code := other.stop(); code != 0 {
-		t.Errorf("the other one ended with %d", code)
-	}
-	r.verified()
+	r.judged(other)
 }

@@ -131,8 +131,8 @@ func TestEncryptedStore(t *testing.T) {
 	bot = w.start()
 	w.must("approvals", "decide", w.pending(), "--approve", "--as", ben)
 	w.answer(waiting, "R-2")
-	w.verified()
-	bot.stop()
+	w.decider(ben)
+	w.judged(bot)
 	for _, out := range w.outputs {
 		if strings.Contains(out(), keyA) {
 			t.Errorf("the key was printed:\n%s", out())

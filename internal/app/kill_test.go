@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/approvals"
-	"countersign/internal/invariant"
 	"countersign/internal/openaidev"
 	"countersign/internal/slackdev"
 )
@@ -24,8 +22,7 @@ type killing struct {
 	*world
 	story   story
 	thread  string
-	clicks  []invariant.Click // that Slack saw acknowledged
-	mid     bool              // the model stops in the middle of its first answer
+	mid     bool // the model stops in the middle of its first answer
 	release func()
 }
 
@@ -42,7 +39,8 @@ func newKilling(t *testing.T, s story, faults ...openaidev.Fault) *killing {
 			"escalate: { after: 1s, to: { users: [U0CLEO] } } }\n"
 	}
 	k := &killing{story: s, release: func() {}, mid: len(faults) > 0}
-	k.world = newWorld(t, settings{policy: policy, slack: slackdev.Config{AckTimeout: time.Second}, faults: faults})
+	k.world = newWorld(t, settings{policy: policy, slack: slackdev.Config{AckTimeout: time.Second}, faults: faults,
+		hazards: true})
 	if s == draining { // its end also signs a checkpoint
 		private, _ := k.auditKeys("audit", 1)
 		folder := filepath.Join(k.dir, "elsewhere")
@@ -91,21 +89,7 @@ func (k *killing) approve(bot *process) bool {
 	if k.wait(bot, func() bool { return len(k.cards(k.thread)) > 0 }) != nil {
 		return false
 	}
-	return k.clicked(k.cards(k.thread)[0], "approve")
-}
-
-// clicked has ben press a button, and reports whether Slack saw it acknowledged.
-func (k *killing) clicked(card slackdev.Message, action string) bool {
-	if k.click(ben, card, action) != nil {
-		return false
-	}
-	k.clicks = append(k.clicks, invariant.Click{Request: requestOf(card), By: approvals.NewUserID("T0DEV", ben),
-		Verdict: approvals.Verdict(action)})
-	return true
-}
-
-func requestOf(card slackdev.Message) approvals.RequestID {
-	return approvals.RequestID(fmt.Sprint(card.Metadata.EventPayload["request"]))
+	return k.click(ben, k.cards(k.thread)[0], "approve") == nil
 }
 
 var errGone = errors.New("the program is gone")
@@ -134,10 +118,22 @@ func (k *killing) goOn() {
 	k.release()
 	bot := k.start()
 	k.resolve()
-	if code := bot.stop(); code != 0 {
-		k.t.Errorf("exit code %d after SIGTERM", code)
+	k.check(bot)
+}
+
+// paid is what reaches the bank.
+const paid = `{"amount":40,"memo":"` + secretMemo + `","to":"acct"}`
+
+// check looks at everything from outside, and has the records judged.
+func (k *killing) check(bot *process) {
+	k.t.Helper()
+	if calls := k.effects.all(); len(calls) > 1 || len(calls) == 1 && calls[0].body != paid {
+		k.t.Errorf("at most once: %d effects, %q", len(calls), bodies(calls))
 	}
-	k.check()
+	if n := k.answersWith(k.thread, "answer:"); n != 1 {
+		k.t.Errorf("%d answers, want 1:\n%s", n, k.transcript())
+	}
+	k.judged(bot)
 }
 
 // resolve answers whatever is asked until the run has its answer.
@@ -158,7 +154,7 @@ func (k *killing) resolve() {
 		if _, ok := open.Button("mark_done"); ok {
 			k.foundOut(open)
 		} else {
-			k.clicked(open, "approve")
+			_ = k.click(ben, open, "approve") // what is not taken is asked again
 		}
 		k.until("the card to be decided", func() bool {
 			m, _ := k.slack.Message(general, open.TS)
@@ -170,14 +166,11 @@ func (k *killing) resolve() {
 // foundOut tells the program from the command line what became of a call, as a person does who has looked.
 func (k *killing) foundOut(card slackdev.Message) {
 	k.t.Helper()
-	id := fmt.Sprint(card.Metadata.EventPayload["request"])
-	verdict, reason := "--give-up", "it did not happen"
+	verdict, reason := "give-up", "it did not happen"
 	if len(k.effects.all()) > 0 {
-		verdict, reason = "--mark-done", "it happened"
+		verdict, reason = "mark-done", "it happened"
 	}
-	if out, complaint, code := k.run("approvals", "decide", id, verdict, "--reason", reason, "--as", ben); code != 0 {
-		k.t.Fatalf("decide %s: %d %s%s", id, code, out, complaint)
-	}
+	k.decides(ben, card, verdict, reason)
 }
 
 // TestKillAtRandom kills the program again and again, at moments nobody chose.
@@ -223,7 +216,7 @@ func (k *killing) meddle(bot *process) <-chan struct{} {
 			if i < 0 {
 				continue
 			}
-			k.clicked(k.cards(k.thread)[i], "approve")
+			_ = k.click(ben, k.cards(k.thread)[i], "approve") // the program may be gone
 			if k.wait(bot, func() bool { return !slices.ContainsFunc(k.cards(k.thread), approvable) }) != nil {
 				return
 			}

@@ -321,9 +321,10 @@ func TestDrain(t *testing.T) {
 	if code := bot.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	w.start()
+	next := w.start()
 	w.answer(thread, "R-1")
 	w.onlyEffect(`{"amount":5,"to":"acct"}`)
+	w.judged(next)
 }
 
 // TestOutcomeUnknown asks a person after a crash in the middle of a call.
@@ -338,7 +339,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	w.mustClick(ben, card, "approve")
 	<-w.effects.came
 	bot.kill()
-	w.start()
+	next := w.start()
 	question := w.card(thread, 2)
 	if !strings.Contains(question.Text, "Outcome unknown") {
 		t.Errorf("the question's text: %s", question.Text)
@@ -346,15 +347,11 @@ func TestOutcomeUnknown(t *testing.T) {
 	shows(t, question, "Did it happen? pay: 5", "It was begun, and no result came back. It may have happened.",
 		"It happened", "Try again", "Give up")
 	w.settled(card, "unknown whether it ran")
-	id := fmt.Sprint(question.Metadata.EventPayload["request"])
-	if _, complaint, code := w.run("approvals", "decide", id, "--mark-done", "--reason", "it was paid",
-		"--as", ben); code != 0 {
-		t.Fatalf("%d %s", code, complaint)
-	}
+	w.decides(ben, question, "mark-done", "it was paid")
 	w.answer(thread, "it was paid")
 	w.settled(question, "Approved")
 	w.onlyEffect(`{"amount":5,"to":"acct"}`)
-	w.verified()
+	w.judged(next)
 }
 
 // TestUninstalled ends the program when Slack takes the token away.

@@ -171,7 +171,7 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	<-w.effects.came
 	p.kill()
 	release()
-	w.start()
+	next := w.start()
 	b.until(`document.querySelector('#thread [data-action-id=mark_done]')`)
 	b.fits("the question what happened")
 	b.press(`#thread`, "mark_done")
@@ -185,4 +185,6 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	if n := len(w.effects.all()); n != 1 {
 		t.Errorf("%d payments, want 1", n)
 	}
+	w.decider(ben) // on the page
+	w.judged(next)
 }

@@ -37,7 +37,8 @@ type process struct {
 	cmd    *exec.Cmd
 	out    output
 	exited chan struct{}
-	reach  chan string // names of crash points reached
+	reach  chan string        // names of crash points reached
+	before map[string]float64 // numbers that it must come back to; nil: nobody has looked
 }
 
 // spawn starts the program. Everything it prints is searched for secrets when the test ends.

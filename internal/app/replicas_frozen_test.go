@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +19,8 @@ func TestFrozenBeforeTheTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replicas{world: newWorld(t, settings{postgres: true, slack: slackdev.Config{AckTimeout: 20 * time.Second}})}
+	r := &replicas{world: newWorld(t, settings{postgres: true, hazards: true,
+		slack: slackdev.Config{AckTimeout: 20 * time.Second}})}
 	victim := r.spawn(path, r.env("COUNTERSIGN_FAULT=effect.after_intent:1:freeze"), "run")
 	victim.says("msg=ready")
 	thread := r.mention("pay 5")
@@ -30,7 +30,7 @@ func TestFrozenBeforeTheTool(t *testing.T) {
 	case <-r.ctx.Done():
 		t.Fatal("the point was not reached")
 	}
-	r.start()
+	other := r.start()
 	var question slackdev.Message
 	r.until("the question what became of the call", func() bool {
 		cards := r.cards(thread)
@@ -41,15 +41,14 @@ func TestFrozenBeforeTheTool(t *testing.T) {
 		return i >= 0
 	})
 	r.noEffect()
-	id := fmt.Sprint(question.Metadata.EventPayload["request"])
-	r.must("approvals", "decide", id, "--retry", "--as", ben)
+	r.decides(ben, question, "retry")
 	r.answer(thread, "answer:")
 	victim.signal(syscall.SIGCONT)
 	victim.signal(syscall.SIGTERM) // a tool that had begun would have its time
 	victim.wait()
 	r.onlyCall("pay")
 	r.oneOfEach(thread, 2)
-	r.verified()
+	r.judged(other)
 }
 
 // clickAndFreeze approves what has a replica freeze once it is committed: the acknowledgement may come before that.
@@ -79,7 +78,7 @@ func TestFrozenBeforeTheTrigger(t *testing.T) {
 		t.Fatal("the point was not reached")
 	}
 	frozen := time.Now()
-	w.start("COUNTERSIGN_LISTEN=127.0.0.1:0")
+	other := w.start("COUNTERSIGN_LISTEN=127.0.0.1:0")
 	card := w.card(thread, 2)
 	says := func(words string) {
 		t.Helper()
@@ -98,9 +97,8 @@ func TestFrozenBeforeTheTrigger(t *testing.T) {
 	says("the program stood still before it was sent")
 	victim.stop()
 	w.noEffect()
-	id := fmt.Sprint(card.Metadata.EventPayload["request"])
-	w.must("approvals", "decide", id, "--provide-result", "--reason", "build 4711", "--as", ben)
+	w.decides(ben, card, "provide-result", "build 4711")
 	w.answer(thread, "build 4711")
 	w.noEffect()
-	w.verified()
+	w.judged(other)
 }

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/approvals"
 	"countersign/internal/pgdev"
 	"countersign/internal/slackdev"
 )
@@ -30,7 +30,7 @@ const ofSecond = canaryToken + "-second"
 
 func newReplicas(t *testing.T, s settings) *replicas {
 	t.Helper()
-	s.postgres = true
+	s.postgres, s.hazards = true, true
 	r := &replicas{world: newWorld(t, s)}
 	r.both[0], r.both[1] = r.start(), r.start("EFFECTS_TOKEN="+ofSecond)
 	r.until("both hear Slack", func() bool { return r.slack.Connections() == 2 })
@@ -86,10 +86,11 @@ func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 			if *long && took > recovery {
 				t.Errorf("recovery took %s, at most %s", took, recovery)
 			}
-			id := fmt.Sprint(question.Metadata.EventPayload["request"])
-			r.must("approvals", "decide", id, "--mark-done", "--reason", "the bank says so", "--as", ben)
+			r.decides(ben, question, "mark-done", "the bank says so")
 			r.answer(thread, "answer:")
+			left := []*process{other}
 			if how == syscall.SIGSTOP {
+				left = append(left, victim)
 				victim.signal(syscall.SIGCONT)
 				release()
 				// It finds out that it has lost the run: what it does then is done when it says so, and answers again.
@@ -97,11 +98,7 @@ func TestReplicaEndsInTheMiddleOfATool(t *testing.T) {
 			}
 			r.onlyCall("pay")
 			r.oneOfEach(thread, 2)
-			other.signal(syscall.SIGTERM)
-			if code := other.wait(); code != 0 {
-				t.Errorf("the other one ended with %d", code)
-			}
-			r.verified()
+			r.judged(left...)
 		})
 	}
 }
@@ -114,48 +111,45 @@ func (r *replicas) onlyCall(path string) {
 }
 
 // oneOfEach fails the test unless the thread has so many cards, each of another request, and one answer.
-func (r *replicas) oneOfEach(thread string, cards int) {
-	r.t.Helper()
-	requests := map[any]int{}
-	for _, m := range r.cards(thread) {
-		requests[m.Metadata.EventPayload["request"]]++
+func (w *world) oneOfEach(thread string, cards int) {
+	w.t.Helper()
+	requests := map[approvals.RequestID]int{}
+	for _, m := range w.cards(thread) {
+		requests[requestOf(m)]++
 	}
-	answers := 0
-	for _, said := range r.said(thread) {
-		if strings.HasPrefix(said, "answer:") {
-			answers++
-		}
-	}
-	if len(requests) != cards || len(r.cards(thread)) != cards || answers != 1 {
-		r.t.Errorf("cards of the requests %v, and %d answers\n%s", requests, answers, r.transcript())
+	answers := w.answersWith(thread, "answer:")
+	if len(requests) != cards || len(w.cards(thread)) != cards || answers != 1 {
+		w.t.Errorf("cards of the requests %v, and %d answers\n%s", requests, answers, w.transcript())
 	}
 }
 
-// TestReplicasShareTheWork: many people ask and click at once, and Slack tells either replica. Afterwards both have
-// worked, every line of what happened is in one log, and the counters of both together have counted it once.
+// TestReplicasShareTheWork: many people ask and click at once, and Slack tells either replica, also when it has dropped
+// their connections. Afterwards both have worked, every line of what happened is in one log, and they hold no more
+// than after the first round.
 func TestReplicasShareTheWork(t *testing.T) {
 	t.Parallel()
-	const threads = 5 // as many as one person may have at once
+	const (
+		threads = 5 // as many as one person may have at once
+		rounds  = 4
+	)
 	r := newReplicas(t, settings{slack: slackdev.Config{AckTimeout: 20 * time.Second}})
-	var all []string
-	for i := range threads {
-		all = append(all, r.mention(fmt.Sprint("pay 1", i)))
+	for round := range rounds {
+		if round > 0 {
+			r.slack.DropConnections()
+		}
+		r.round(threads)
+		if round == 0 {
+			r.measure(r.both[:]...)
+		}
 	}
-	for _, thread := range all {
-		r.mustClick(ben, r.card(thread, 1), "approve")
-	}
-	for _, thread := range all {
-		r.answer(thread, "answer:")
-		r.oneOfEach(thread, 1)
-	}
-	if n := len(r.effects.all()); n != threads {
-		t.Errorf("%d calls, want %d", n, threads)
+	if n := len(r.effects.all()); n != threads*rounds {
+		t.Errorf("%d calls, want %d", n, threads*rounds)
 	}
 	by := map[int]bool{}
 	for _, d := range r.slack.Deliveries() {
 		by[d.Conn] = true
 	}
-	if len(by) != 2 {
+	if len(by) < 2 {
 		t.Error("control: everything came by one connection")
 	}
 	lines := func() (n int) {
@@ -164,16 +158,10 @@ func TestReplicasShareTheWork(t *testing.T) {
 		}
 		return n
 	}
-	for _, p := range r.both { // ended in order, it links what was appended last
-		if code := p.stop(); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
+	r.judged(r.both[:]...) // ended in order, they link what was appended last
+	if n := lines(); n != threads*rounds {
+		t.Errorf("%d lines of approved requests in both logs, want %d", n, threads*rounds)
 	}
-
-	if n := lines(); n != threads {
-		t.Errorf("%d lines of approved requests in both logs, want %d", n, threads)
-	}
-	r.verified()
 }
 
 // TestCommandsReachADatabase: through the socket of a replica, and with the credentials of the database; the trail says
@@ -218,7 +206,7 @@ func TestCommandsReachADatabase(t *testing.T) {
 func TestDatabaseThatIsGone(t *testing.T) {
 	t.Parallel()
 	server := pgdev.Own(t, pgdev.Options{})
-	w := newWorld(t, settings{slack: slackdev.Config{AckTimeout: 3 * time.Second}})
+	w := newWorld(t, settings{hazards: true, slack: slackdev.Config{AckTimeout: 3 * time.Second}})
 	w.store = strings.Replace(server.Database(t), "postgres@", "postgres:"+canaryStore+"@", 1)
 	w.listen = freeAddress(t)
 	server.Stop(false)
@@ -272,7 +260,7 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	bot.says("the store answers again")
 	w.clickAgain(ben, card, "approve")
 	w.answer(thread, "answer:")
-	w.verified()
+	w.judged(bot)
 }
 
 // TestDatabaseThatRefuses: what a person has to mend ends the start at once, with exit code 2, and is said without the

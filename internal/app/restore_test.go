@@ -35,11 +35,11 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	w.verified()
-	w.start()
+	next := w.start()
 	w.mustClick(ben, card, "approve")
 	w.answer(thread, "R-1")
 	w.onlyEffect(`{"amount":5,"to":"acct"}`)
-	w.verified()
+	w.judged(next)
 }
 
 // TestRestoreOverAStore replaces a store only when it is told to, keeps the file that was there, and takes no backup

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,19 +65,20 @@ func TestKillWhileAnAnswerIsStreamed(t *testing.T) {
 	if m, _ := w.slack.Message(general, half.TS); m.Streaming() != "in_progress" || strings.Contains(m.Shown(), long) {
 		t.Errorf("control: what was left is %s: %q", m.Streaming(), m.Shown())
 	}
-	w.start()
+	next := w.start()
 	w.answer(thread, long)
 	w.nothingHalf(thread)
 	if n := w.answersWith(thread, long); n != 1 {
 		t.Errorf("%d answers\n%s", n, w.transcript())
 	}
+	w.judged(next)
 }
 
 // TestKillWhileACallIsShown: the program is killed while a message shows that a call runs. The next start asks what
 // became of it, and the message says no longer that it runs.
 func TestKillWhileACallIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, settings{})
+	w := newWorld(t, settings{hazards: true})
 	release := w.effects.holdBack()
 	t.Cleanup(release)
 	bot := w.start()
@@ -86,20 +86,20 @@ func TestKillWhileACallIsShown(t *testing.T) {
 	w.mustClick(ben, w.card(thread, 1), "approve")
 	half := w.streaming(thread, `"status":"in_progress"`)
 	bot.kill()
-	w.start()
+	next := w.start()
 	question := w.card(thread, 2)
 	w.nothingHalf(thread)
 	if m, _ := w.slack.Message(general, half.TS); !strings.Contains(string(m.Blocks), `"task_card"`) ||
 		!strings.Contains(m.Shown(), "This was not finished.") {
 		t.Errorf("control: the half message does not show the call any more, or says nothing: %s", m.Blocks)
 	}
-	id := fmt.Sprint(question.Metadata.EventPayload["request"])
-	w.must("approvals", "decide", id, "--mark-done", "--reason", "the bank says so", "--as", ben)
+	w.decides(ben, question, "mark-done", "the bank says so")
 	w.answer(thread, "answer:")
 	w.nothingHalf(thread)
 	if n := w.answersWith(thread, "answer:"); n != 1 || len(w.effects.all()) != 1 {
 		t.Errorf("%d answers, %d calls\n%s", n, len(w.effects.all()), w.transcript())
 	}
+	w.judged(next)
 }
 
 // streaming waits for a message of the thread that is being written and holds the words, or the JSON.

@@ -3,9 +3,8 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,29 +87,10 @@ func (w *world) report(c sentCall, result string) int {
 // keepsNo checks that the text is in no file, output, message or request to the model.
 func (w *world) keepsNo(what, text string) {
 	w.t.Helper()
-	seen := make(map[string]string)
-	for i, o := range w.outputs {
-		seen[fmt.Sprint("output ", i)] = o()
-	}
-	calls, err := json.Marshal(w.slack.Calls())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	seen["calls of Slack"] = string(calls)
-	for _, r := range w.model.Requests() {
-		seen["request to the model"] += string(r.Body)
-	}
-	entries, err := os.ReadDir(w.dir)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range entries {
-		if data, err := os.ReadFile(filepath.Join(w.dir, e.Name())); err == nil {
-			seen[e.Name()] = string(data)
-		}
-	}
-	for where, held := range seen {
-		if strings.Contains(held, text) {
+	told, held := w.places()
+	maps.Copy(told, held)
+	for where, has := range told {
+		if strings.Contains(has, text) {
 			w.t.Errorf("%s holds the %s", where, what)
 		}
 	}
@@ -219,7 +199,7 @@ func TestKillWhileTriggering(t *testing.T) {
 			case <-w.ctx.Done():
 				t.Fatal("the crash point was not reached")
 			}
-			w.start()
+			next := w.start()
 			card := w.card(thread, 2)
 			word := "The call was sent to http://"
 			if c.unknown {
@@ -229,13 +209,15 @@ func TestKillWhileTriggering(t *testing.T) {
 				m, _ := w.slack.Message(general, card.TS)
 				return strings.Contains(m.Shown(), word)
 			})
-			id := fmt.Sprint(card.Metadata.EventPayload["request"])
-			w.must("approvals", "decide", id, "--provide-result", "--reason", "build 4711", "--as", ben)
+			w.decides(ben, card, "provide-result", "build 4711")
 			w.answer(thread, "build 4711")
 			if got := w.effects.all(); len(got) != c.sent {
 				t.Errorf("sent %d times, want %d", len(got), c.sent)
 			}
-			w.verified()
+			if c.sent > 0 {
+				w.secrets = append(w.secrets[:len(w.secrets):len(w.secrets)], w.sent().Callback.Token)
+			}
+			w.judged(next)
 		})
 	}
 }

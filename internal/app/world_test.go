@@ -3,14 +3,15 @@ package app_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"countersign/internal/openaidev"
 	"countersign/internal/slackdev"
 	"countersign/store"
+	"countersign/store/seal"
 )
 
 // The people, the place, and the secrets that must never be seen.
@@ -76,6 +78,8 @@ type settings struct {
 	rules  []openaidev.Rule // before the others
 	mcp    []openaidev.MCPServer
 	pace   time.Duration // between the events of a model's stream
+	// hazards has the model, whenever it pays, also call a tool that no policy allows, and has a secret argument.
+	hazards bool
 	// postgres has the world in a database whatever the flag says.
 	postgres bool
 }
@@ -83,7 +87,22 @@ type settings struct {
 // openStore opens the store as the program does.
 func (w *world) openStore() approvals.Store {
 	w.t.Helper()
-	st, err := store.Open(w.ctx, cmp.Or(w.store, "bolt:"+filepath.Join(w.dir, "countersign.db")), store.Config{})
+	return w.openAt(cmp.Or(w.store, "bolt:"+filepath.Join(w.dir, "countersign.db")), false)
+}
+
+// openAt opens a store with the keys of the program.
+func (w *world) openAt(at string, readOnly bool) approvals.Store {
+	w.t.Helper()
+	c := store.Config{ReadOnly: readOnly}
+	for _, variable := range w.extra {
+		if keys, ok := strings.CutPrefix(variable, keysVariable("")); ok {
+			var err error
+			if c.Keys, err = seal.Parse(keys); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	st, err := store.Open(w.ctx, at, c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -112,6 +131,13 @@ type world struct {
 	store   string // COUNTERSIGN_STORE; empty: the file in dir
 	extra   []string
 	outputs []func() string
+
+	secrets   []string // must be nowhere
+	hidden    []string // values of secret arguments
+	forbidden []string // tools that no policy allows
+
+	mu      sync.Mutex
+	noticed noticed
 }
 
 func newWorld(t *testing.T, s settings) *world {
@@ -119,7 +145,8 @@ func newWorld(t *testing.T, s settings) *world {
 	binary(t) // building takes its time; the clock starts afterwards
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, dir: t.TempDir(), effects: newEffects(t), listen: "127.0.0.1:0", extra: s.env}
+	w := &world{t: t, ctx: ctx, dir: t.TempDir(), effects: newEffects(t), listen: "127.0.0.1:0", extra: s.env,
+		secrets: canaries}
 	if *onStore == "postgres" || s.postgres {
 		w.store = databaseURL(t)
 	}
@@ -135,6 +162,13 @@ func newWorld(t *testing.T, s settings) *world {
 		c.RequestURL = slackdev.RequestURLs{Events: base + "events", Interactions: base + "interactions",
 			Commands: base + "commands"}
 	}
+	if s.policy == "" {
+		s.policy = anybody
+	}
+	agents := agentsYAML
+	if s.hazards {
+		agents = w.hazards(&s)
+	}
 	var err error
 	if w.slack, err = slackdev.Start(c); err != nil {
 		t.Fatal(err)
@@ -146,10 +180,7 @@ func newWorld(t *testing.T, s settings) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.model.Close() })
-	if s.policy == "" {
-		s.policy = anybody
-	}
-	w.write("countersign.yaml", fmt.Sprintf(agentsYAML, s.policy))
+	w.write("countersign.yaml", fmt.Sprintf(agents, s.policy))
 	t.Cleanup(w.noSecrets)
 	return w
 }
@@ -227,33 +258,17 @@ func (w *world) run(args ...string) (stdout, stderr string, code int) {
 
 // noSecrets searches everything that was printed, posted or stored for the canaries.
 func (w *world) noSecrets() {
-	seen := make(map[string]string)
-	for i, o := range w.outputs {
-		seen[fmt.Sprintf("output %d", i)] = o()
-	}
-	calls, err := json.Marshal(w.slack.Calls())
-	if err != nil {
-		w.t.Error(err)
-	}
-	seen["calls of Slack"] = string(calls)
-	for _, r := range w.model.Requests() {
-		seen["request to the model"] += string(r.Body)
-	}
-	entries, err := os.ReadDir(w.dir)
-	if err != nil {
-		w.t.Error(err)
-	}
-	for _, e := range entries {
-		if data, err := os.ReadFile(filepath.Join(w.dir, e.Name())); err == nil && e.Type().IsRegular() {
-			seen[e.Name()] = string(data)
-		}
-	}
+	told, held := w.places()
+	seen := maps.Clone(told)
+	maps.Copy(seen, held)
 	for where, text := range seen {
 		for _, canary := range canaries {
 			if strings.Contains(text, canary) {
 				w.t.Errorf("%s holds the secret %q", where, canary)
 			}
 		}
+	}
+	for where, text := range told {
 		if strings.Contains(text, "goroutine ") && strings.Contains(where, "output") {
 			w.t.Errorf("%s holds a stack:\n%s", where, text)
 		}
@@ -338,7 +353,15 @@ func (w *world) click(user string, card slackdev.Message, action string) error {
 	if !ok {
 		return fmt.Errorf("%w: %s", slackdev.ErrNoElement, action)
 	}
-	return w.slack.Click(w.ctx, c)
+	w.decider(user)
+	if err := w.slack.Click(w.ctx, c); err != nil {
+		return err
+	}
+	verdict := approvals.Verdict(action)
+	if isCard(card) && (verdict == approvals.Approve || verdict == approvals.Reject) {
+		w.taken(user, requestOf(card), verdict)
+	}
+	return nil
 }
 
 // send submits the window that an action opens, as it opens.

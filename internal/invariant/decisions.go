@@ -138,6 +138,7 @@ func (h *history) whatWasShownRan() {
 			}
 		}
 	}
+	h.sentAsShown()
 	for _, e := range h.effects {
 		r := h.requests[e.Request]
 		if r == nil || r.Kind != agent.Confirm || standing(r) {
@@ -150,6 +151,16 @@ func (h *history) whatWasShownRan() {
 			if did.Key == e.ID && did.Arguments != "" && !sameJSON(did.Arguments, string(r.Arguments)) {
 				h.broken(9, "request %s was about %s, and %s happened", r.ID, r.Arguments, did.Arguments)
 			}
+		}
+	}
+}
+
+// sentAsShown is I9 of a call that another system carries out.
+func (h *history) sentAsShown() {
+	for _, did := range h.Effects {
+		r := h.sent[did.Key]
+		if r != nil && did.Arguments != "" && !sameJSON(did.Arguments, string(r.Arguments)) {
+			h.broken(9, "request %s was about %s, and %s was sent", r.ID, r.Arguments, did.Arguments)
 		}
 	}
 }

@@ -15,7 +15,17 @@ func (h *history) effectsAreAllowed() {
 		f := fact(e)
 		intents[f.Effect]++
 		if !slices.Contains(h.Ungated, f.Tool) {
-			h.intentIsAllowed(e, f)
+			h.intentIsAllowed(e, f, e.Request)
+		}
+	}
+	for _, e := range h.entries(approvals.AuditTrigger) {
+		f := fact(e)
+		if f.Kind != string(approvals.TriggerSending) {
+			continue
+		}
+		intents[f.Effect]++
+		if !slices.Contains(h.Ungated, f.Tool) {
+			h.intentIsAllowed(e, f, h.gate(e.Request))
 		}
 	}
 	for key, n := range h.happened() {
@@ -24,7 +34,8 @@ func (h *history) effectsAreAllowed() {
 		}
 	}
 	for _, did := range h.Effects {
-		if rec := h.effects[did.Key]; rec == nil || rec.Tool != did.Tool {
+		if rec, sent := h.effects[did.Key], h.sent[did.Key]; (rec == nil || rec.Tool != did.Tool) &&
+			(sent == nil || sent.Tool.Name != did.Tool) {
 			h.broken(2, "%s happened under key %s, which is no effect of that tool", did.Tool, did.Key)
 		}
 	}
@@ -41,8 +52,20 @@ func (h *history) effectsAreAllowed() {
 	}
 }
 
-// intentIsAllowed looks for what allowed an intent: an approval that came before it, or a grant that was in force.
-func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts) {
+// gate returns the request that asked whether the call may run of which the request wants a result.
+func (h *history) gate(id approvals.RequestID) approvals.RequestID {
+	result := h.requests[id]
+	for _, r := range h.requests {
+		if result != nil && r.Kind == agent.Confirm && r.Run == result.Run && r.Interruption == result.Interruption {
+			return r.ID
+		}
+	}
+	return ""
+}
+
+// intentIsAllowed looks for what allowed an intent: an approval of the request that came before it, or of another one
+// for all such calls, or a grant that was in force.
+func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts, id approvals.RequestID) {
 	if g := h.grants[approvals.GrantID(f.Grant)]; f.Grant != "" {
 		switch {
 		case g == nil:
@@ -53,7 +76,6 @@ func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts) {
 		}
 		return
 	}
-	id := e.Request
 	if f.Standing != "" {
 		id = f.Standing
 	}
@@ -82,12 +104,17 @@ func (h *history) happened() map[string]int {
 // effectsHappenOnce is I3: at most once, unless the tool is idempotent, or a person has had it repeated.
 func (h *history) effectsHappenOnce() {
 	for key, n := range h.happened() {
-		rec := h.effects[key]
-		if rec == nil || slices.Contains(h.Idempotent, rec.Tool) {
+		tool := ""
+		if rec := h.effects[key]; rec != nil {
+			tool = rec.Tool
+		} else if r := h.sent[key]; r != nil {
+			tool = r.Tool.Name
+		}
+		if tool == "" || slices.Contains(h.Idempotent, tool) {
 			continue
 		}
 		if may := 1 + h.repeats(key); n > may {
-			h.broken(3, "effect %s of %s happened %d times, and may %d times", key, rec.Tool, n, may)
+			h.broken(3, "effect %s of %s happened %d times, and may %d times", key, tool, n, may)
 		}
 	}
 	calls := map[string]string{}

@@ -2,7 +2,8 @@
 // world outside has seen, and says which of the invariants I1 to I14 of docs/reliability.md do not hold: on any store,
 // of the program, as in the kill loop, or of its parts, as in the simulation.
 //
-// Families: invariant (World, Check), records (what is read), decisions, effects, surface, trail (the invariants).
+// Families: invariant (World, Check), records (what is read), decisions, effects, surface, told, trail (the
+// invariants).
 package invariant
 
 import (
@@ -41,9 +42,12 @@ type World struct {
 	AnswersSeen bool
 	// Asked has the items of each request that a model was sent.
 	Asked [][]agent.Item
-	// Secrets must be nowhere: in no record, and in nothing of Told, which has by its name what was printed or sent.
-	Secrets []string
-	Told    map[string]string
+	// Secrets must be nowhere: in no record, and in nothing of Told and Held. Told has by its name what was printed or
+	// sent to people, Held what holds calls with their arguments: files, and requests to a model.
+	Secrets    []string
+	Told, Held map[string]string
+	// Hidden are values of secret arguments. Their calls hold them; nothing of Told does, nor the trail.
+	Hidden []string
 	// Delivered says that there was time to deliver everything before the end.
 	Delivered bool
 	// Resources are counts that must come back to where they were.

@@ -156,6 +156,19 @@ func (f *forger) entry(action approvals.AuditAction, r *approvals.Request, data 
 		Action: action, Actor: "system", Run: r.Run, Request: r.ID, Data: []byte(data)}))
 }
 
+// send has the call of the request sent to a system that carries it out.
+func (f *forger) send(r *approvals.Request) {
+	f.t.Helper()
+	n := len(f.world.Effects)
+	r.Trigger = &approvals.TriggerState{Status: approvals.TriggerSending, Effect: "eff_s", Attempt: n}
+	f.must(f.PutRequest(r))
+	f.must(f.AppendAudit(&approvals.AuditEntry{Workspace: ws, ID: approvals.AuditID(fmt.Sprint("aud_z", n)), At: f.now,
+		Action: approvals.AuditTrigger, Actor: "system", Run: r.Run, Request: r.ID,
+		Data: []byte(`{"effect":"eff_s","tool":"pay","kind":"sending"}`)}))
+	f.world.Effects = append(f.world.Effects, invariant.Effect{Key: "eff_s", Tool: r.Tool.Name,
+		Arguments: string(r.Arguments)})
+}
+
 // setBack gives a request the times that it has where the clock was set back by two days while it waited.
 func setBack(r *approvals.Request) {
 	r.Asked = r.Created.Add(-48 * time.Hour)
@@ -189,6 +202,9 @@ var forgeries = []forgery{
 		f.now = f.now.Add(-time.Hour)
 		f.entry(approvals.AuditEffectIntent, f.request(approvals.RequestApproved), `{"effect":"eff_x","tool":"pay"}`)
 	}},
+	{"a call was sent without an approval", 2, func(f *forger) {
+		f.send(f.request(approvals.RequestRejected))
+	}},
 	{"too few have approved", 2, func(f *forger) {
 		r := f.request(approvals.RequestApproved)
 		r.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})
@@ -214,6 +230,10 @@ var forgeries = []forgery{
 	}},
 	{"a call happened twice", 3, func(f *forger) {
 		f.world.Effects = append(f.world.Effects, f.world.Effects[0])
+	}},
+	{"a call was sent twice", 3, func(f *forger) {
+		f.send(f.request(approvals.RequestApproved))
+		f.send(f.request(approvals.RequestApproved))
 	}},
 	{"a run hangs", 4, func(f *forger) {
 		r := f.run()
@@ -266,6 +286,10 @@ var forgeries = []forgery{
 		f.must(f.PutEffect(e))
 	}},
 	{"other arguments arrived", 9, func(f *forger) { f.world.Effects[0].Arguments = `{"amount":6}` }},
+	{"other arguments were sent", 9, func(f *forger) {
+		f.send(f.request(approvals.RequestApproved))
+		f.world.Effects[len(f.world.Effects)-1].Arguments = `{"amount":6}`
+	}},
 	{"a decision about something else", 9, func(f *forger) {
 		r := f.request(approvals.RequestApproved)
 		r.Decisions[0].Digest = agent.Digest{1}
@@ -282,6 +306,11 @@ var forgeries = []forgery{
 		r := f.run()
 		r.Failure = "token xoxb-canary"
 		f.must(f.PutRun(r))
+	}},
+	{"a secret in a file", 11, func(f *forger) { f.world.Held["file"] = "token xoxb-canary" }},
+	{"a hidden value on a card", 11, func(f *forger) { f.world.Told["card"] = "memo for-ben" }},
+	{"a hidden value in the trail", 11, func(f *forger) {
+		f.entry(approvals.AuditRunDone, f.request(approvals.RequestApproved), `{"why":"for-ben"}`)
 	}},
 	{"a leak", 12, func(f *forger) { f.world.Resources[0].After = 40 }},
 	{"a notification that nobody delivers", 12, func(f *forger) {
@@ -300,7 +329,61 @@ var forgeries = []forgery{
 		items := f.world.Asked[i]
 		f.world.Asked[i] = append(items, items[len(items)-1])
 	}},
+	{"a call that ran is told as rejected", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = agent.DefaultRejection
+	}},
+	{"a call that was rejected is told as one that ran", 13, func(f *forger) {
+		f.output(approvals.RequestRejected).Output = "paid"
+	}},
+	{"a call that was rejected is told as one that nobody answered", 13, func(f *forger) {
+		f.output(approvals.RequestRejected).Output =
+			"This call was not carried out: nobody answered the request for approval in time."
+	}},
+	{"a call that ran is told as one of which nobody knows", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output =
+			"It is not known whether this call was carried out, and it will not be tried again."
+	}},
+	{"a call that ran is told as one that its run cut off", 13, func(f *forger) {
+		r := f.run()
+		r.Status = approvals.RunWaiting
+		f.must(f.PutRun(r))
+		f.output(approvals.RequestApproved).Output =
+			"There is no result: the run ended before this call was decided or had finished."
+	}},
+	{"a call that ran is told as one that nobody could be asked about", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = "This call was not carried out: it needs approval, but nobody may."
+	}},
+	{"a call that ran is told as one that somebody found to have run", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output =
+			`The outcome of this call was unknown; a person has found out that it was carried out. Their words: "paid"`
+	}},
+	{"a call that ran is told as carried out elsewhere", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = `A person has carried this call out and reports, as data: "paid"`
+	}},
+	{"what a tool has returned is told otherwise", 13, func(f *forger) {
+		f.output(approvals.RequestApproved).Output = "refused"
+	}},
+	{"the words of who rejected are not told", 13, func(f *forger) {
+		r := f.request(approvals.RequestRejected)
+		r.Decisions[0].Reason = "too much"
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
 	{"a forbidden call", 14, func(f *forger) { f.world.Forbidden = []string{"pay"} }},
+}
+
+// output is what the model was told of the call of the request of that status.
+func (f *forger) output(status approvals.RequestStatus) *agent.Item {
+	f.t.Helper()
+	call := f.request(status).Interruption
+	for i, items := range f.world.Asked {
+		for j, it := range items {
+			if it.Type == agent.ItemFunctionCallOutput && strings.HasSuffix(call, "/"+it.CallID) {
+				return &f.world.Asked[i][j]
+			}
+		}
+	}
+	f.t.Fatalf("the model was told nothing of %s", call)
+	return nil
 }
 
 func (f *forger) card(status approvals.RequestStatus) *invariant.Card {

@@ -17,6 +17,7 @@ type history struct {
 	runs       map[approvals.RunID]*approvals.Run
 	requests   map[approvals.RequestID]*approvals.Request
 	effects    map[string]*approvals.EffectRecord // by id
+	sent       map[string]*approvals.Request      // by the id of the effect: calls that another system carries out
 	grants     map[approvals.GrantID]*approvals.Grant
 	trail      []*approvals.AuditEntry
 	workspaces []approvals.WorkspaceID // of the trail
@@ -30,7 +31,7 @@ func (h *history) read(ctx context.Context, st approvals.Store) error {
 	err := st.View(ctx, func(tx approvals.Tx) error {
 		h.runs, h.requests = map[approvals.RunID]*approvals.Run{}, map[approvals.RequestID]*approvals.Request{}
 		h.effects, h.grants = map[string]*approvals.EffectRecord{}, map[approvals.GrantID]*approvals.Grant{}
-		h.unread = nil
+		h.sent, h.unread = map[string]*approvals.Request{}, nil
 		var err error
 		if h.workspaces, err = tx.AuditWorkspaces(); err != nil {
 			return err
@@ -103,6 +104,9 @@ func (h *history) readRequests(tx approvals.Tx, ws approvals.WorkspaceID) error 
 		}
 		for _, r := range all {
 			h.requests[r.ID] = r
+			if r.Trigger != nil && r.Trigger.Attempt > 0 {
+				h.sent[r.Trigger.Effect] = r
+			}
 		}
 		if after = next; next == "" {
 			return nil
@@ -133,6 +137,7 @@ type facts struct {
 	Effect   string
 	Epoch    int64
 	Grant    string
+	Kind     string
 	Standing approvals.RequestID
 	Tool     string
 	Why      string

@@ -3,6 +3,7 @@ package invariant_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -80,10 +81,12 @@ func (s *story) Respond(_ context.Context, req *agent.ModelRequest) (*agent.Mode
 	time.Sleep(time.Second)
 	s.mu.Lock()
 	s.world.Asked = append(s.world.Asked, append([]agent.Item(nil), req.Items...))
+	call := fmt.Sprint("c", len(s.world.Asked))
 	s.mu.Unlock()
 	items := []agent.Item{agent.AssistantMessage("That is all.")}
 	if req.Items[len(req.Items)-1].Type != agent.ItemFunctionCallOutput {
-		items = []agent.Item{{Type: agent.ItemFunctionCall, CallID: "c1", Name: "pay", Arguments: `{"amount":5}`}}
+		items = []agent.Item{{Type: agent.ItemFunctionCall, CallID: call, Name: "pay",
+			Arguments: `{"amount":5,"memo":"for-ben"}`}}
 	}
 	return &agent.ModelResponse{Items: items}, nil
 }
@@ -107,6 +110,7 @@ func tell(t *testing.T) *story {
 	s := &story{store: storetest.NewMemory().Open(), cards: map[approvals.RequestID]*approvals.Request{},
 		world: invariant.World{Workspaces: []approvals.WorkspaceID{ws}, CardsSeen: true, AnswersSeen: true,
 			Delivered: true, Deciders: []approvals.UserID{ben}, Secrets: []string{"xoxb-canary"},
+			Hidden: []string{"for-ben"}, Held: map[string]string{"file": `{"amount":5,"memo":"for-ben"}`},
 			Told:      map[string]string{"log": "started"},
 			Resources: []invariant.Resource{{Name: "goroutines", Before: 4, After: 5, Slack: 2}}}}
 	service, err := approvals.NewService(approvals.ServiceConfig{Store: s.store, Policy: s, Directory: s, Agents: s,

@@ -3,7 +3,6 @@ package invariant
 import (
 	"strings"
 
-	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -102,46 +101,4 @@ func (h *history) cardsTellTheTruth() {
 			h.broken(5, "request %s is %s, and its card says: %s", r.ID, r.Status, c.Shown)
 		}
 	}
-}
-
-// modelsAreToldOnce is I13: in every request to a model each call has exactly one output, and none says that something
-// ran of a call that people declined and that did not happen.
-func (h *history) modelsAreToldOnce() {
-	for i, items := range h.Asked {
-		calls, outputs := map[string]int{}, map[string]int{}
-		for _, it := range items {
-			switch it.Type {
-			case agent.ItemFunctionCall:
-				calls[it.CallID]++
-			case agent.ItemFunctionCallOutput:
-				outputs[it.CallID]++
-			}
-		}
-		for id, n := range calls {
-			if outputs[id] != n {
-				h.broken(13, "request %d to the model has call %s %d times with %d outputs", i+1, id, n, outputs[id])
-			}
-		}
-		for id, n := range outputs {
-			if calls[id] == 0 {
-				h.broken(13, "request %d to the model has %d outputs of call %s, which is not in it", i+1, n, id)
-			}
-		}
-	}
-	ran := h.happened()
-	for _, e := range h.effects {
-		if e.Output != nil && !e.Output.Failed && h.Effects != nil && ran[e.ID] == 0 && h.outside(e) {
-			h.broken(13, "effect %s of %s has an output, and did not happen", e.ID, e.Tool)
-		}
-	}
-}
-
-// outside reports whether the world would have seen the effect: some effect of the tool was seen.
-func (h *history) outside(e *approvals.EffectRecord) bool {
-	for _, did := range h.Effects {
-		if did.Tool == e.Tool {
-			return true
-		}
-	}
-	return false
 }

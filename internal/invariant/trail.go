@@ -69,27 +69,31 @@ func (h *history) workspacesAreApart() {
 
 // secretsAreKept is I11.
 func (h *history) secretsAreKept() {
-	look := func(where, text string) {
-		for i, s := range h.Secrets {
-			if strings.Contains(text, s) {
-				h.broken(11, "%s holds secret %d", where, i+1)
+	h.look("hidden value", h.Hidden, h.Told, map[string]any{"the trail": h.trail})
+	h.look("secret", h.Secrets, h.Told, nil)
+	h.look("secret", h.Secrets, h.Held, map[string]any{
+		"a run": h.runs, "a request": h.requests, "an effect": h.effects, "the trail": h.trail, "a grant": h.grants,
+	})
+}
+
+// look searches texts and records, by their names, for values that must not be there.
+func (h *history) look(what string, values []string, texts map[string]string, records map[string]any) {
+	find := func(where, text string) {
+		for i, v := range values {
+			if strings.Contains(text, v) {
+				h.broken(11, "%s holds %s %d", where, what, i+1)
 			}
 		}
 	}
-	for where, text := range h.Told {
-		look(where, text)
+	for where, text := range texts {
+		find(where, text)
 	}
-	if len(h.Secrets) == 0 {
-		return
-	}
-	for what, records := range map[string]any{
-		"a run": h.runs, "a request": h.requests, "an effect": h.effects, "the trail": h.trail, "a grant": h.grants,
-	} {
-		data, err := json.Marshal(records)
+	for where, of := range records {
+		data, err := json.Marshal(of)
 		if err != nil {
-			h.broken(11, "%s cannot be looked at: %v", what, err)
+			h.broken(11, "%s cannot be looked at: %v", where, err)
 		}
-		look(what, string(data))
+		find(where, string(data))
 	}
 }
 

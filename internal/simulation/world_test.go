@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,27 +186,29 @@ func (w *world) respond(ctx context.Context, req *agent.ModelRequest) (*agent.Mo
 	if w.dice.fault("model", 15) {
 		return nil, errModel
 	}
-	turn, calls := 0, 0
+	turn, calls, began := 0, 0, ""
 	for i, it := range req.Items {
 		switch {
 		case it.Type == agent.ItemMessage && it.Role == agent.RoleUser:
-			turn, calls = i, 0
+			turn, calls, began = i, 0, cmp.Or(began, it.Text)
 		case it.Type == agent.ItemFunctionCall:
 			calls++
 		}
 	}
 	if calls == 0 {
-		return &agent.ModelResponse{Items: w.wishes(turn)}, nil
+		_, thread, _ := strings.Cut(began, "please, ")
+		return &agent.ModelResponse{Items: w.wishes(thread, turn)}, nil
 	}
 	answer := agent.AssistantMessage(fmt.Sprintf("answer after %d items", turn))
 	return &agent.ModelResponse{Items: []agent.Item{answer}}, nil
 }
 
-// wishes are what the model asks for in its first turn. Their ids differ between the runs of a thread.
-func (w *world) wishes(turn int) (items []agent.Item) {
+// wishes are what the model asks for in its first turn. Their ids differ between threads, and between the runs of one.
+func (w *world) wishes(thread string, turn int) (items []agent.Item) {
 	for i, tool := range []string{"pay", "note", "look", "pay"}[:1+w.dice.n("calls", 4)] {
-		items = append(items, agent.Item{Type: agent.ItemFunctionCall, CallID: fmt.Sprintf("c%d_%d", turn, i),
-			Name: tool, Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
+		items = append(items, agent.Item{Type: agent.ItemFunctionCall,
+			CallID: fmt.Sprintf("c%s_%d_%d", thread, turn, i), Name: tool,
+			Arguments: fmt.Sprintf(`{"amount":%d}`, i+1)})
 	}
 	return items
 }

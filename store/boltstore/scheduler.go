@@ -69,6 +69,9 @@ type scheduler struct {
 	soon   soonQueue
 	busy   map[string]bool   // keys of jobs that are being handled; true: it may be due again by now
 	acked  map[string]uint64 // of the claim under way: what the file still has and was handled
+	// missed is how often in a row a job has failed of which the file does not know, as when its disk is full: whoever
+	// handles it again must know, or does twice what it could have found.
+	missed map[string]int
 	// horizon is a time in nanoseconds: all jobs that the file has planned for no later have been put into the queues.
 	horizon  uint64
 	lookAt   time.Time // when a job will be due that is planned; zero: none is
@@ -86,6 +89,7 @@ func newScheduler(s *Store, handle func(context.Context, approvals.Job) error) *
 		queued:   make(map[string]string),
 		busy:     make(map[string]bool),
 		acked:    make(map[string]uint64),
+		missed:   make(map[string]int),
 		handlers: gopool.New(mostIdle),
 		ended:    make(chan claimedJob),
 		woken:    true,
@@ -164,6 +168,9 @@ func (d *scheduler) add(kind approvals.JobKind, group, key string) {
 func (d *scheduler) end(j claimedJob) {
 	again := d.busy[j.key] || !j.done
 	delete(d.busy, j.key)
+	if delete(d.missed, j.key); j.missed > 0 {
+		d.missed[j.key] = j.missed
+	}
 	d.queues[j.Kind].ended(j.Group)
 	if again {
 		d.add(j.Kind, j.Group, j.key)

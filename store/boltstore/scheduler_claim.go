@@ -13,6 +13,8 @@ type claimedJob struct {
 	key string
 	approvals.Job
 	done bool // it was handled well
+	// missed is how many of its newest failures the file does not know.
+	missed int
 }
 
 // claim is one look of the scheduler at the file, in one snapshot: it finds the jobs for the free slots.
@@ -127,7 +129,9 @@ func (c *claim) read(key string) (*storedJob, error) {
 
 func (c *claim) start(key string, rec *storedJob) {
 	c.d.busy[key] = false
-	c.jobs = append(c.jobs, claimedJob{key: key, Job: rec.Job})
+	j := claimedJob{key: key, Job: rec.Job, missed: c.d.missed[key]}
+	j.Attempts += j.missed
+	c.jobs = append(c.jobs, j)
 }
 
 // later notes that a job will be due then.

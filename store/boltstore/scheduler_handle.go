@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
+
+	"countersign/approvals"
 )
 
 // A job that fails is repeated after minBackOff, twice that, and so on up to maxBackOff, each shortened by up to a
@@ -33,35 +35,44 @@ func (d *scheduler) work(ctx context.Context, j claimedJob) {
 	err := errGoexit // unless it returns
 	defer func() {
 		j.done = err == nil
-		d.record(ctx, j, err)
+		j.missed = d.record(ctx, j, err)
 		d.ended <- j
 	}()
 	err = d.call(ctx, j)
 }
 
-// record records how a job ended: success as an acknowledgement, which a later commit writes; failure at once.
-func (d *scheduler) record(ctx context.Context, j claimedJob, err error) {
+// mostMissed bounds the pause after a failure that was not recorded: there may be room again.
+const mostMissed = 5
+
+// record records how a job ended: success as an acknowledgement, which a later commit writes; failure at once. It
+// returns how many failures in a row the file does not know.
+func (d *scheduler) record(ctx context.Context, j claimedJob, err error) int {
 	acks, log := d.store.acks, d.store.cfg.Logger
 	switch {
 	case err == nil:
 		acks.add(j.key, j.Generation)
-		return
+		return 0
 	case ctx.Err() != nil:
-		return
+		return 0
 	}
 	acks.drop(j.key)
 	log.Debug("job failed", "kind", j.Kind, "id", j.ID, "attempts", j.Attempts+1, "error", err)
 	uerr := d.store.update(ctx, func(t *tx) error { return t.retryJob([]byte(j.key), j.Generation, err) })
 	if uerr == nil || ctx.Err() != nil { // a stop: the file says of the job what it said before
-		return
+		return 0
 	}
 	log.Error("failure of a job not recorded", "kind", j.Kind, "id", j.ID, "error", uerr)
-	timer := time.NewTimer(backOff(j.Attempts)) // the file still says that it is due: it keeps its slot for as long
+	// The file still says that it is due: it keeps its slot for as long.
+	timer := time.NewTimer(backOff(min(j.Attempts, mostMissed)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	if asked, ok := errors.AsType[*approvals.RetryError](err); ok && asked.Uncounted {
+		return j.missed
+	}
+	return j.missed + 1
 }
 
 var (

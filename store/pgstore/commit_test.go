@@ -12,11 +12,11 @@ import (
 )
 
 // through returns the URL of a new store behind a proxy.
-func through(t *testing.T) (*proxy, string) {
+func through(t *testing.T) (*pgdev.Proxy, string) {
 	c := pgdev.Start(t)
 	newURL(t) // makes the database
-	p := newProxy(t, c.Socket())
-	url := "postgres://postgres@" + p.addr + "/stores?sslmode=disable"
+	p := pgdev.NewProxy(t, c.Socket())
+	url := "postgres://postgres@" + p.Addr + "/stores?sslmode=disable"
 	return p, inSchema(url, fmt.Sprintf("s%d", schemas.Add(1)))
 }
 
@@ -46,10 +46,10 @@ func TestCommitCut(t *testing.T) {
 	p, url := through(t)
 	s := openStore(t, url, Config{})
 	for i := range 20 {
-		how, runs := []int32{cutBefore, cutAfter}[i%2], 0
+		how, runs := []int32{pgdev.CutBefore, pgdev.CutAfter}[i%2], 0
 		id := fmt.Sprint(i)
-		cuts := p.cuts.Load()
-		p.next.Store(how)
+		cuts := p.Cuts.Load()
+		p.Next.Store(how)
 		err := s.Update(t.Context(), func(tx approvals.Tx) error {
 			runs++
 			return writeEffect(id)(tx)
@@ -57,8 +57,8 @@ func TestCommitCut(t *testing.T) {
 		if err != nil || !hasEffect(t, s, id) {
 			t.Errorf("cut %d: %v, written: %v", how, err, hasEffect(t, s, id))
 		}
-		if want := map[int32]int{cutBefore: 2, cutAfter: 1}[how]; runs != want || p.cuts.Load() != cuts+1 {
-			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.cuts.Load()-cuts)
+		if want := map[int32]int{pgdev.CutBefore: 2, pgdev.CutAfter: 1}[how]; runs != want || p.Cuts.Load() != cuts+1 {
+			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.Cuts.Load()-cuts)
 		}
 	}
 }
@@ -68,14 +68,14 @@ func TestCommitCutBlind(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
 	s := openStore(t, url, Config{blind: true})
-	for i, how := range []int32{cutBefore, cutAfter} {
+	for i, how := range []int32{pgdev.CutBefore, pgdev.CutAfter} {
 		id := fmt.Sprint(i)
-		p.next.Store(how)
+		p.Next.Store(how)
 		err := s.Update(t.Context(), writeEffect(id))
 		if !errors.Is(err, approvals.ErrCommitUnknown) {
 			t.Errorf("cut %d: %v, want ErrCommitUnknown", how, err)
 		}
-		if got := hasEffect(t, s, id); got != (how == cutAfter) {
+		if got := hasEffect(t, s, id); got != (how == pgdev.CutAfter) {
 			t.Errorf("cut %d: written: %v", how, got)
 		}
 	}
@@ -86,8 +86,8 @@ func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	c := pgdev.Own(t, pgdev.Options{})
 	c.Exec(t, "postgres", "create database one")
-	p := newProxy(t, c.Socket())
-	s := openStore(t, "postgres://postgres@"+p.addr+"/one?sslmode=disable", Config{})
+	p := pgdev.NewProxy(t, c.Socket())
+	s := openStore(t, "postgres://postgres@"+p.Addr+"/one?sslmode=disable", Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	err := s.Update(ctx, func(tx approvals.Tx) error {
@@ -96,9 +96,9 @@ func TestCommitUnknown(t *testing.T) {
 		}
 		tx.Now() // the connection is there
 		_, err := tx.Effect("T1", "run_1", "1")
-		p.next.Store(cutAfter)
+		p.Next.Store(pgdev.CutAfter)
 		go func() {
-			for p.cuts.Load() == 0 {
+			for p.Cuts.Load() == 0 {
 				time.Sleep(time.Millisecond)
 			}
 			c.Stop(true)

@@ -70,7 +70,7 @@ func TestStandbyRefused(t *testing.T) {
 func TestPoolerThatForgets(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
-	p.forgets.Store(true)
+	p.Forgets.Store(true)
 	_, err := Open(t.Context(), url, Config{})
 	if !errors.Is(err, ErrPooler) {
 		t.Errorf("settings that get lost: %v", err)
@@ -82,7 +82,7 @@ func TestPoolerThatForgets(t *testing.T) {
 	if err := explain(refusal); !errors.Is(err, ErrPooler) || classify(&pgconn.ConnectError{}) == never {
 		t.Errorf("settings that are refused: %v", err)
 	}
-	p.forgets.Store(false) // control: it was that alone
+	p.Forgets.Store(false) // control: it was that alone
 	openStore(t, url, Config{})
 }
 

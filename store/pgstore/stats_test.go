@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 )
 
 // TestStats makes happen what is counted, each once at least, and nothing else.
@@ -73,7 +74,7 @@ func TestStatsOfUnknownCommits(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
 	s := openStore(t, url, Config{blind: true})
-	p.next.Store(cutAfter)
+	p.Next.Store(pgdev.CutAfter)
 	if err := s.Update(t.Context(), writeEffect("1")); !errors.Is(err, approvals.ErrCommitUnknown) {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 )
 
 // sharing calls Update n times so that all of them wait for the same transaction, and returns what each said.
@@ -256,9 +257,9 @@ func TestTogetherCut(t *testing.T) {
 	p, url := through(t)
 	s := openStore(t, url, Config{})
 	for i := range 6 {
-		how := []int32{cutBefore, cutAfter}[i%2]
-		cuts := p.cuts.Load()
-		p.next.Store(how)
+		how := []int32{pgdev.CutBefore, pgdev.CutAfter}[i%2]
+		cuts := p.Cuts.Load()
+		p.Next.Store(how)
 		const n = 4
 		runs := make([]int, n)
 		errs := sharing(t, s, n, func(c int) func(*tx) error {
@@ -268,13 +269,13 @@ func TestTogetherCut(t *testing.T) {
 			}
 		})
 		for c, err := range errs {
-			want := map[int32]int{cutBefore: 2, cutAfter: 1}[how]
+			want := map[int32]int{pgdev.CutBefore: 2, pgdev.CutAfter: 1}[how]
 			if err != nil || !hasEffect(t, s, fmt.Sprintf("%d_%d", i, c)) || runs[c] != want {
 				t.Errorf("cut %d: %v; the closure ran %d times, want %d", how, err, runs[c], want)
 			}
 		}
-		if p.cuts.Load() != cuts+1 {
-			t.Errorf("%d cuts", p.cuts.Load()-cuts)
+		if p.Cuts.Load() != cuts+1 {
+			t.Errorf("%d cuts", p.Cuts.Load()-cuts)
 		}
 	}
 }
@@ -284,7 +285,7 @@ func TestTogetherCutBlind(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
 	s := openStore(t, url, Config{blind: true})
-	p.next.Store(cutAfter)
+	p.Next.Store(pgdev.CutAfter)
 	errs := sharing(t, s, 3, func(c int) func(*tx) error {
 		return func(tx *tx) error { return writeEffect(fmt.Sprint(c))(tx) }
 	})

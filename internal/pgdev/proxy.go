@@ -1,38 +1,45 @@
-package pgstore
+package pgdev
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
+	wire "encoding/binary"
 	"io"
 	"net"
 	"sync/atomic"
 	"testing"
 )
 
-// proxy stands between a store and its server, and cuts a connection at the next COMMIT when it is told to.
-type proxy struct {
-	addr string
-	next atomic.Int32 // what happens to the next COMMIT: pass, or one of the cuts
-	cuts atomic.Int32 // how many there were
-	// forgets has it pass on nothing of what a session is asked to set, as a pooler does that is told to ignore it.
-	forgets atomic.Bool
+// Proxy stands between a store and its server, and cuts connections at a COMMIT.
+type Proxy struct {
+	Addr string
+	// Next is what happens to the next COMMIT: Pass, or one of the cuts.
+	Next atomic.Int32
+	// Every has every nth COMMIT cut, before and after it by turns; 0: none.
+	Every atomic.Int32
+	// Cuts is how many connections were cut.
+	Cuts atomic.Int32
+	// Forgets has it pass on nothing of what a session is asked to set, as a pooler does that is told to ignore it.
+	Forgets atomic.Bool
+
+	commits atomic.Int32
 }
 
+// What happens to a COMMIT.
 const (
-	pass      int32 = iota
-	cutBefore       // the server never sees the COMMIT
-	cutAfter        // the server carries it out, and its answer is lost
+	Pass      int32 = iota
+	CutBefore       // the server never sees it
+	CutAfter        // the server carries it out, and its answer is lost
 )
 
-// newProxy forwards to a server's Unix socket.
-func newProxy(t *testing.T, socket string) *proxy {
+// NewProxy forwards to a server's Unix socket.
+func NewProxy(t testing.TB, socket string) *Proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	p := &proxy{addr: l.Addr().String()}
+	p := &Proxy{Addr: l.Addr().String()}
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -51,6 +58,16 @@ func newProxy(t *testing.T, socket string) *proxy {
 	return p
 }
 
+// cuts reports whether the COMMIT that is on its way is to be cut before the server sees it.
+func (p *Proxy) cuts() bool {
+	if every := p.Every.Load(); every > 0 {
+		if n := p.commits.Add(1); n%every == 0 {
+			p.Next.Store(1 + n/every%2)
+		}
+	}
+	return p.Next.CompareAndSwap(CutBefore, Pass)
+}
+
 // message reads one message of the protocol: a type, unless it is the first, a length, and the rest.
 func message(r *bufio.Reader, first bool) ([]byte, error) {
 	head := make([]byte, 5)
@@ -60,13 +77,13 @@ func message(r *bufio.Reader, first bool) ([]byte, error) {
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, err
 	}
-	rest := make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+	rest := make([]byte, wire.BigEndian.Uint32(head[len(head)-4:])-4)
 	_, err := io.ReadFull(r, rest)
 	return append(head, rest...), err
 }
 
 // requests forwards what the client sends. The COMMIT is a prepared statement: its name is learnt from the Parse.
-func (p *proxy) requests(client, server net.Conn) {
+func (p *Proxy) requests(client, server net.Conn) {
 	defer client.Close()
 	defer server.Close()
 	var commit []byte // the name
@@ -76,7 +93,7 @@ func (p *proxy) requests(client, server net.Conn) {
 		if err != nil {
 			return
 		}
-		if first && p.forgets.Load() {
+		if first && p.Forgets.Load() {
 			m = forgetful(m)
 		}
 		if !first && m[0] == 'P' {
@@ -87,8 +104,8 @@ func (p *proxy) requests(client, server net.Conn) {
 		if !first && m[0] == 'B' && commit != nil { // portal, statement
 			_, rest, _ := bytes.Cut(m[5:], []byte{0})
 			name, _, _ := bytes.Cut(rest, []byte{0})
-			if bytes.Equal(name, commit) && p.next.CompareAndSwap(cutBefore, pass) {
-				p.cuts.Add(1)
+			if bytes.Equal(name, commit) && p.cuts() {
+				p.Cuts.Add(1)
 				return
 			}
 		}
@@ -99,7 +116,7 @@ func (p *proxy) requests(client, server net.Conn) {
 }
 
 // answers forwards what the server sends.
-func (p *proxy) answers(client, server net.Conn) {
+func (p *Proxy) answers(client, server net.Conn) {
 	defer client.Close()
 	defer server.Close()
 	r := bufio.NewReader(server)
@@ -108,8 +125,8 @@ func (p *proxy) answers(client, server net.Conn) {
 		if err != nil {
 			return
 		}
-		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) && p.next.CompareAndSwap(cutAfter, pass) {
-			p.cuts.Add(1)
+		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) && p.Next.CompareAndSwap(CutAfter, Pass) {
+			p.Cuts.Add(1)
 			return
 		}
 		if _, err := client.Write(m); err != nil {
@@ -128,6 +145,6 @@ func forgetful(m []byte) []byte {
 		}
 	}
 	short = append(short, 0)
-	binary.BigEndian.PutUint32(short, uint32(len(short)))
+	wire.BigEndian.PutUint32(short, uint32(len(short)))
 	return short
 }
