@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // proxy stands between a store and its server, and cuts a connection at the next COMMIT when it is told to.
@@ -23,6 +25,7 @@ const (
 	pass      int32 = iota
 	cutBefore       // the server never sees the COMMIT
 	cutAfter        // the server carries it out, and its answer is lost
+	stopAfter       // the server carries it out, and says that it stops before it has answered
 )
 
 // newProxy forwards to a server's Unix socket.
@@ -108,15 +111,25 @@ func (p *proxy) answers(client, server net.Conn) {
 		if err != nil {
 			return
 		}
-		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) && p.next.CompareAndSwap(cutAfter, pass) {
-			p.cuts.Add(1)
-			return
+		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) {
+			stops := p.next.CompareAndSwap(stopAfter, pass)
+			if stops {
+				client.Write(stopping)
+			}
+			if stops || p.next.CompareAndSwap(cutAfter, pass) {
+				p.cuts.Add(1)
+				return
+			}
 		}
 		if _, err := client.Write(m); err != nil {
 			return
 		}
 	}
 }
+
+// stopping is what the server says when it is told to stop.
+var stopping = must((&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+	Message: "terminating connection due to administrator command"}).Encode(nil))
 
 // forgetful returns the first message of a session without the settings that it asks for.
 func forgetful(m []byte) []byte {
