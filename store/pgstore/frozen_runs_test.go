@@ -94,9 +94,9 @@ func newFrozenOffice(t *testing.T) *frozenOffice {
 	return o
 }
 
-// TestFrozenRunsGoOn: in a schema of every version that had jobs, a request that has one of two votes takes the
-// second one, its run goes on to its end, the message that waited behind it begins the next run, and what was granted is
-// not asked about.
+// TestFrozenRunsGoOn: in a schema of every version that had jobs, a request that has one of two votes takes the second
+// one, its run goes on to its end, the message that waited behind it begins the next run, and what was granted is not
+// asked about.
 func TestFrozenRunsGoOn(t *testing.T) {
 	t.Parallel()
 	forEachVersion(t, func(t *testing.T, version int) {
