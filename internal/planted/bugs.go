@@ -88,7 +88,7 @@ var bugs = []bug{
 		edit{"if historyOf(conn) != history {", "if historyOf(conn) != history && false {"}),
 	database("stop_is_failure", "a server that stops is taken to say that it has not committed", "^TestCommitCut$",
 		edit{`refusal.Code[:2] != "57" && refusal.Code[:2] != "08"`, `refusal.Code != ""`}),
-	database("read_committed", "transactions that write are not serializable", "^TestTogetherSkew$",
+	database("read_committed", "transactions that write are not serializable", "^TestWriteSkew$",
 		edit{"begin isolation level serializable read write", "begin isolation level read committed read write"}),
 	database("no_second_try", "a transaction that the server refuses because of others is not tried again",
 		"^TestNeighbours$",
