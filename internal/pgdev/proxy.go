@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Proxy stands between a store and its server, and cuts connections at a COMMIT.
@@ -30,6 +32,7 @@ const (
 	Pass      int32 = iota
 	CutBefore       // the server never sees it
 	CutAfter        // the server carries it out, and its answer is lost
+	StopAfter       // the server carries it out, and says that it stops before it has answered
 )
 
 // NewProxy forwards to a server's Unix socket.
@@ -125,15 +128,25 @@ func (p *Proxy) answers(client, server net.Conn) {
 		if err != nil {
 			return
 		}
-		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) && p.Next.CompareAndSwap(CutAfter, Pass) {
-			p.Cuts.Add(1)
-			return
+		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) {
+			stops := p.Next.CompareAndSwap(StopAfter, Pass)
+			if last, err := stopping.Encode(nil); stops && err == nil {
+				client.Write(last)
+			}
+			if stops || p.Next.CompareAndSwap(CutAfter, Pass) {
+				p.Cuts.Add(1)
+				return
+			}
 		}
 		if _, err := client.Write(m); err != nil {
 			return
 		}
 	}
 }
+
+// stopping is what the server says when it is told to stop.
+var stopping = pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+	Message: "terminating connection due to administrator command"}
 
 // forgetful returns the first message of a session without the settings that it asks for.
 func forgetful(m []byte) []byte {

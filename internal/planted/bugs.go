@@ -77,6 +77,48 @@ var bugs = []bug{
 		test: []string{"./bot", "-run", "Ack|Stor|Commit|Redeliver", "-patience", "5s", "-rapid.nofailfile"},
 	},
 
+	// What the store in PostgreSQL promises beside the contract of all stores: several processes, lost connections.
+	database("commit_given_up", "a commit whose answer was lost counts as one that failed", "^TestCommitCut$",
+		edit{"switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn)); {",
+			`switch outcome, asking := "aborted", error(nil); {`}),
+	database("commit_believed", "a commit whose answer was lost counts as one that succeeded", "^TestCommitCut$",
+		edit{`case outcome == "committed":`, `case outcome != "":`}),
+	database("other_history", "a server that has crashed is believed what it says of a transaction",
+		"^TestOtherHistory$",
+		edit{"if historyOf(conn) != history {", "if historyOf(conn) != history && false {"}),
+	database("stop_is_failure", "a server that stops is taken to say that it has not committed", "^TestCommitCut$",
+		edit{`refusal.Code[:2] != "57" && refusal.Code[:2] != "08"`, `refusal.Code != ""`}),
+	database("read_committed", "transactions that write are not serializable", "^TestWriteSkew$",
+		edit{"begin isolation level serializable read write", "begin isolation level read committed read write"}),
+	database("no_second_try", "a transaction that the server refuses because of others is not tried again",
+		"^TestNeighbours$",
+		edit{"case codeSerialization, codeDeadlock, codeUnique:", "case codeDeadlock, codeUnique:"}),
+	database("shared_blindly", "of closures that share a transaction one has read what another one writes",
+		"^TestTogetherOverlap$",
+		edit{"if b.written[p] && !b.q.store.cfg.loose {", "if b.written[p] && !b.q.store.cfg.loose && false {"}),
+	database("job_apart", "a job is written after the transaction that has enqueued it", "^TestJobIsInTheTransaction$",
+		edit{"t.add(c.statement(enqueueRows))", `t.afterCommit(func() {
+			t.store.update(t.ctx, func(o *tx) error { o.add(c.statement(enqueueRows)); return nil })
+		})`}),
+	database("ack_unfenced", "who has lost a job acknowledges it all the same", "^TestClaimsAreFenced$",
+		edit{"if c.unfenced {", "if true {"}),
+	database("number_unfenced", "a claim is fenced by its owner, and not by which of theirs it is",
+		"^TestClaimsAreFenced$",
+		edit{`const fence = "j.claim_owner = $4 and j.claim_number = $5"`,
+			`const fence = "j.claim_owner = $4 and $5::bigint is not null"`}),
+	database("claimed_twice", "a job is claimed although a handler is at work on it", "^TestClaimsAreFenced$",
+		edit{"j.due <= now() and ` + unclaimed + ` for update", "j.due <= now() for update"}),
+	database("own_clock", "the store's time is that of this process, not the server's", "^TestClockIsTheServers$",
+		edit{"s.clock.tell(time.UnixMicro(wall), before, s.elapsed())",
+			"s.clock.tell(time.UnixMicro(min(wall, time.Now().UnixMicro())), before, s.elapsed())"}),
+	database("no_polling", "where notifications do not arrive nobody looks for reminders", "^TestWithoutNotifications$",
+		edit{"FetchPollInterval: pollEvery,", "FetchPollInterval: time.Hour,"}),
+	database("never_swept", "a job is lost with the process that was told of it", "^TestReplicaKilled$",
+		edit{"if !d.sweep.IsZero() && !now.Before(d.sweep) {", "if !d.sweep.IsZero() && false {"}),
+	database("format_raised", "a new format is written while a replica is there that cannot read it", "^TestRollout$",
+		edit{"select from replicas where reads < $1 and until > clock_timestamp())`",
+			"select from replicas where false)`"}),
+
 	// One for each group of dialogues about approval (agent/testdata/dialogues).
 	dialogues("a", "a gate that fails lets the call through",
 		edit{"case k.gate == gateFree:", "case k.gate == gateFree || k.gate == gateBroken:"}),
@@ -127,6 +169,12 @@ func domain(name, what, tests string, edits ...edit) bug {
 func surface(name, what, tests string, edits ...edit) bug {
 	args := []string{"./bot", "-run", tests, "-patience", "5s", "-rapid.nofailfile"}
 	return bug{name, what, "bot", edits, args, ""}
+}
+
+// database is domain for a bug in the store in PostgreSQL.
+func database(name, what, tests string, edits ...edit) bug {
+	args := []string{"./store/pgstore", "-run", tests, "-patience", "10s"}
+	return bug{name, what, "store/pgstore", edits, args, ""}
 }
 
 // simulated is a bug in a package that schedules of faults bring to light.

@@ -17,35 +17,43 @@ import (
 // people of that time: every run ends, each call has run as often as it should, and the audit chains go on.
 func TestFrozenRunsGoOn(t *testing.T) {
 	t.Parallel()
-	path := frozenStore(t)
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(48 * time.Hour) // it is January 2000 in a bubble; the last entry of the file is an hour old
-		s := open(t, path)
-		defer s.Close()
-		w := newFrozenWorld(t)
-		svc, stop := w.start(t, s)
-		for answered := -1; answered != 0; {
-			calm()
-			answered = answerAll(t, svc)
+	for _, name := range []string{"format2", "format3.first", "format4.first"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := frozenFile(t, name)
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(48 * time.Hour) // it is January 2000 in a bubble; the last entry of the file is an hour old
+				frozenRunsGoOn(t, openFrozen(t, path, frozenConfig(t, name)))
+			})
+		})
+	}
+}
+
+func frozenRunsGoOn(t *testing.T, s *Store) {
+	defer s.Close()
+	w := newFrozenWorld(t)
+	svc, stop := w.start(t, s)
+	for answered := -1; answered != 0; {
+		calm()
+		answered = answerAll(t, svc)
+	}
+	stop()
+	report, err := svc.VerifyAudit(t.Context())
+	if err := errors.Join(err, s.Check(t.Context())); err != nil {
+		t.Errorf("%+v: %v", report, err)
+	}
+	for id, status := range runStatuses(t, s) {
+		if want := frozenEnds(status); status != want {
+			t.Errorf("run %s is %s", id, status)
 		}
-		stop()
-		report, err := svc.VerifyAudit(t.Context())
-		if err := errors.Join(err, s.Check(t.Context())); err != nil {
-			t.Errorf("%+v: %v", report, err)
-		}
-		for id, status := range runStatuses(t, s) {
-			if want := frozenEnds(status); status != want {
-				t.Errorf("run %s is %s", id, status)
-			}
-		}
-		want := map[string]int{"pay": 4, "wire": 1, "restart": 4, "drop": 2, "tune": 1}
-		if d := cmp.Diff(want, w.ran); d != "" {
-			t.Errorf("executions by tool (-want +got):\n%s", d)
-		}
-		if n := w.posts; n == 0 {
-			t.Error("nothing was posted")
-		}
-	})
+	}
+	want := map[string]int{"pay": 4, "wire": 1, "restart": 4, "drop": 2, "tune": 1}
+	if d := cmp.Diff(want, w.ran); d != "" {
+		t.Errorf("executions by tool (-want +got):\n%s", d)
+	}
+	if n := w.posts; n == 0 {
+		t.Error("nothing was posted")
+	}
 }
 
 // calm waits until nothing is under way that needs less than a few seconds.

@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 )
 
 const unasked = time.Duration(-1)
@@ -82,5 +86,65 @@ func TestClockBehindRecords(t *testing.T) {
 	}
 	if !s.UncertainSince().IsZero() {
 		t.Error("the store that wrote it was sound")
+	}
+}
+
+// ahead has a connection take the server's clock to be five minutes less a second ahead, which is not too much to be
+// believed.
+func ahead(t *testing.T, conn *pgxpool.Conn) {
+	t.Helper()
+	_, err := conn.Exec(t.Context(), `create schema if not exists ahead;
+		create or replace function ahead.now() returns timestamptz stable language sql
+			as $$ select pg_catalog.now() + interval '299 seconds' $$;
+		create or replace function ahead.clock_timestamp() returns timestamptz volatile language sql
+			as $$ select pg_catalog.clock_timestamp() + interval '299 seconds' $$;
+		select set_config('search_path', 'ahead, pg_catalog, ' || current_schema, false)`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClockIsTheServers: what counts is the server's clock, for the store's time as for when a job is due and until
+// when it is claimed, whatever the clock of this process says.
+func TestClockIsTheServers(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, pgdev.Start(t).Database(t), jobSettings{sweep: -1, noLocal: true, noRiver: true})
+	conns := s.clicks.AcquireAllIdle(t.Context())
+	conn := must(s.work.Acquire(t.Context()))
+	defer conn.Release()
+	for _, c := range append(conns, conn) {
+		ahead(t, c)
+	}
+	for _, c := range conns {
+		c.Release() // those are the ones that are taken next
+	}
+	var early, at, late time.Time
+	clock := func() (now time.Time) {
+		if err := conn.QueryRow(t.Context(), "select clock_timestamp()").Scan(&now); err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	early = clock()
+	err := s.Update(t.Context(), func(tx approvals.Tx) error {
+		at = tx.Now()
+		j := job("run_1")
+		j.Due = at
+		return tx.Enqueue(j)
+	})
+	if late = clock(); err != nil || at.Before(early.Truncate(time.Microsecond)) || at.After(late) {
+		t.Errorf("the store's time is %v, and the server's was %v before and %v after: %v", at, early, late, err)
+	}
+	for _, tt := range []struct {
+		name  string
+		db    querier
+		found int
+	}{{"behind the time at which it is due", s.work, 0}, {"at that time", conn, 1}, {"a second time", conn, 0}} {
+		c := claims{db: tt.db, owner: []byte("x"), lease: time.Second}
+		claimed, err := c.claim(t.Context(), []jobKey{{"T1", approvals.JobRun, "run_1"}}, 1)
+		if err != nil || len(claimed) != tt.found {
+			t.Errorf("%s: %d jobs were claimed, want %d: %v", tt.name, len(claimed), tt.found, err)
+		}
 	}
 }

@@ -39,14 +39,15 @@ func hasEffect(t testing.TB, s *Store, id string) bool {
 	return there == nil
 }
 
-// TestCommitCut cuts the connection at the COMMIT, before and after the server has seen it. The caller is told what is
+// TestCommitCut cuts the connection at the COMMIT, before and after the server has seen it; one time the server says
+// that it stops, which is no word about the COMMIT either. The caller is told what is
 // so, and a closure whose transaction was committed does not run again.
 func TestCommitCut(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
 	s := openStore(t, url, Config{})
-	for i := range 20 {
-		how, runs := []int32{pgdev.CutBefore, pgdev.CutAfter}[i%2], 0
+	for i := range 21 {
+		how, runs := []int32{pgdev.CutBefore, pgdev.CutAfter, pgdev.StopAfter}[i%3], 0
 		id := fmt.Sprint(i)
 		cuts := p.Cuts.Load()
 		p.Next.Store(how)
@@ -57,7 +58,8 @@ func TestCommitCut(t *testing.T) {
 		if err != nil || !hasEffect(t, s, id) {
 			t.Errorf("cut %d: %v, written: %v", how, err, hasEffect(t, s, id))
 		}
-		if want := map[int32]int{pgdev.CutBefore: 2, pgdev.CutAfter: 1}[how]; runs != want || p.Cuts.Load() != cuts+1 {
+		want := map[int32]int{pgdev.CutBefore: 2, pgdev.CutAfter: 1, pgdev.StopAfter: 1}[how]
+		if runs != want || p.Cuts.Load() != cuts+1 {
 			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.Cuts.Load()-cuts)
 		}
 	}
@@ -77,6 +79,28 @@ func TestCommitCutBlind(t *testing.T) {
 		}
 		if got := hasEffect(t, s, id); got != (how == pgdev.CutAfter) {
 			t.Errorf("cut %d: written: %v", how, got)
+		}
+	}
+}
+
+// TestJobIsInTheTransaction: a job is there when what was written with it is, and only then, also where the process
+// that has written both hears no more of it.
+func TestJobIsInTheTransaction(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	s := openStore(t, url, Config{blind: true})
+	for _, how := range []int32{pgdev.CutBefore, pgdev.CutAfter} {
+		id := fmt.Sprint("run_", how)
+		p.next.Store(how)
+		err := s.Update(t.Context(), func(tx approvals.Tx) error {
+			return errors.Join(writeEffect(id)(tx), tx.Enqueue(job(id)))
+		})
+		if !errors.Is(err, approvals.ErrCommitUnknown) {
+			t.Errorf("cut %d: %v, want ErrCommitUnknown", how, err)
+		}
+		found := must((&claims{db: s.work}).find(t.Context(), []jobKey{{"T1", approvals.JobRun, id}}))
+		if got := hasEffect(t, s, id); got != (how == pgdev.CutAfter) || got != (len(found) == 1) {
+			t.Errorf("cut %d: written: %v; jobs: %v", how, got, found)
 		}
 	}
 }
@@ -149,6 +173,10 @@ func TestOtherHistory(t *testing.T) {
 		id, history = number() // of transactions that write nothing, of which nothing is written to disk
 	}
 	restart(true)
+	s.clicks.Reset() // its connections are gone
+	if got, err := s.ask(t.Context(), id, history); !errors.Is(err, errOtherHistory) {
+		t.Fatalf("after a crash the server was asked: %q, %v", got, err)
+	}
 	if got, err := s.outcome(t.Context(), id, history); !errors.Is(err, errOtherHistory) {
 		t.Errorf("after a crash: %q, %v", got, err)
 	}

@@ -10,12 +10,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"countersign/internal/pgdev"
 	"countersign/store/seal"
 )
 
-var long = flag.Bool("long", false, "also run what takes minutes")
+var (
+	long = flag.Bool("long", false, "also run what takes minutes")
+	// awaiting is named so because patience is the store's own.
+	awaiting = flag.Duration("patience", time.Minute, "how long a test waits for what must come")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -124,7 +124,7 @@ func awaitSaid(t testing.TB, what string, c <-chan string) (string, bool) {
 	select {
 	case v, more := <-c:
 		return v, more
-	case <-time.After(time.Minute):
+	case <-time.After(*awaiting):
 		t.Fatalf("waited in vain for the replica to say %q", what)
 		panic("unreachable")
 	}
@@ -277,7 +277,7 @@ func zombie(t *testing.T, unfenced bool) (repeated bool) {
 	r.says("ended")
 	select {
 	case release <- errors.New("failed"):
-	case <-time.After(time.Minute):
+	case <-time.After(*awaiting):
 		t.Fatal("the handler is gone")
 	}
 	select {

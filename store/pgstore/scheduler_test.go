@@ -77,7 +77,7 @@ func await[T any](t testing.TB, what string, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(time.Minute):
+	case <-time.After(*awaiting):
 		t.Fatalf("waited in vain for %s", what)
 		panic("unreachable")
 	}
