@@ -91,7 +91,7 @@ func TestJobIsInTheTransaction(t *testing.T) {
 	s := openStore(t, url, Config{blind: true})
 	for _, how := range []int32{pgdev.CutBefore, pgdev.CutAfter} {
 		id := fmt.Sprint("run_", how)
-		p.next.Store(how)
+		p.Next.Store(how)
 		err := s.Update(t.Context(), func(tx approvals.Tx) error {
 			return errors.Join(writeEffect(id)(tx), tx.Enqueue(job(id)))
 		})
