@@ -76,6 +76,7 @@ type scheduler struct {
 
 	queues map[approvals.JobKind]*readyQueue
 	queued map[jobKey]bool // what is in the queues
+	asked  map[jobKey]bool // what the claims under way are for
 	soon   soonQueue
 	look   map[jobKey]bool      // to be read
 	looked []chan struct{}      // closed when that has been done
@@ -130,6 +131,7 @@ func newScheduler(s *Store, db querier, handle func(context.Context, approvals.J
 		results:   make(chan func(time.Time)),
 		queues:    make(map[approvals.JobKind]*readyQueue),
 		queued:    make(map[jobKey]bool),
+		asked:     make(map[jobKey]bool),
 		look:      make(map[jobKey]bool),
 		others:    make(map[jobKey]time.Time),
 		busy:      make(map[int64]*handling),
@@ -175,8 +177,8 @@ func (d *scheduler) found(now time.Time, f foundJob) (waits bool) {
 		d.soon.add(soonJob{at: now.Add(f.in + time.Millisecond), key: f.key})
 		return false
 	}
-	if d.queued[f.key] || d.leftToOthers(now, f.key) {
-		return false
+	if d.queued[f.key] || d.asked[f.key] || d.leftToOthers(now, f.key) {
+		return false // what a claim does not get is looked at again
 	}
 	q := d.queues[f.key.kind]
 	if q == nil {

@@ -1,9 +1,13 @@
 package pgstore
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"countersign/approvals"
 )
@@ -62,5 +66,108 @@ func TestClaimsAreFenced(t *testing.T) {
 		if left := countJobs(t, s); err != nil || left > 0 {
 			t.Errorf("control, %s: whoever has the job acknowledges it: %v; %d jobs are left", next, err, left)
 		}
+	}
+}
+
+// heldClaim is a database on which claims take until they are let through. One that is broken off meanwhile is carried
+// out all the same, as a server does that has read it already.
+type heldClaim struct {
+	querier
+	begun chan<- []string // the jobs' ids
+	let   <-chan struct{}
+}
+
+func (q heldClaim) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	if b.QueuedQueries[0].SQL != sqlClaimJob {
+		return q.querier.SendBatch(ctx, b)
+	}
+	var ids []string
+	again := new(pgx.Batch)
+	for _, claim := range b.QueuedQueries {
+		ids = append(ids, claim.Arguments[2].(string))
+		again.Queue(claim.SQL, claim.Arguments...)
+	}
+	q.begun <- ids
+	select {
+	case <-q.let:
+	case <-ctx.Done():
+		q.querier.SendBatch(context.WithoutCancel(ctx), again).Close()
+	}
+	return q.querier.SendBatch(ctx, b)
+}
+
+// withHeldClaims runs a scheduler on a heldClaim, which nothing tells of jobs but their commits, until stop is called.
+func withHeldClaims(t *testing.T, s *Store, let <-chan struct{}, handle func(context.Context, approvals.Job) error) (
+	begun <-chan []string, stop func(),
+) {
+	t.Helper()
+	db, err := s.dispatchPool(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	claims := make(chan []string, 100)
+	d := newScheduler(s, heldClaim{db, claims, let}, handle)
+	s.jobs.listen(d.told)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { d.run(ctx) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		s.jobs.leave(d.told)
+	})
+	t.Cleanup(stop)
+	return claims, stop
+}
+
+// TestClaimIsNotBrokenOff: a replica stops while a claim of its is on its way, and gives the job back: nobody else
+// waits for a claim to lapse that nobody knows of.
+func TestClaimIsNotBrokenOff(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, newURL(t), jobSettings{sweep: -1, noRiver: true})
+	let := make(chan struct{})
+	begun, stop := withHeldClaims(t, s, let, func(ctx context.Context, _ approvals.Job) error { return ctx.Err() })
+	enqueueJobs(t, s, job("run_1"))
+	await(t, "the claim", begun)
+	stopped := make(chan bool, 1)
+	go func() {
+		stop()
+		stopped <- true
+	}()
+	select {
+	case <-stopped: // it did not wait for the claim
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(let)
+	stop()
+	if _, got := claimAs(t, s, "another", 1, job("run_1")); len(got) != 1 {
+		t.Error("the job is claimed, and nobody works on it")
+	}
+}
+
+// TestClaimedOnceAtATime has a job found a second time while its claim is on its way, as by a sweep beside it.
+func TestClaimedOnceAtATime(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, newURL(t), jobSettings{sweep: -1, noRiver: true})
+	let, handled := make(chan struct{}), make(chan string, 100)
+	begun, stop := withHeldClaims(t, s, let, func(ctx context.Context, j approvals.Job) error {
+		handled <- j.ID
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	enqueueJobs(t, s, job("run_1"))
+	claims := [][]string{await(t, "the claim", begun)}
+	enqueueJobs(t, s, job("run_1"))
+	close(let)
+	await(t, "the first job", handled)
+	enqueueJobs(t, s, job("run_2"))
+	await(t, "the second job", handled)
+	stop()
+	for len(begun) > 0 {
+		claims = append(claims, <-begun)
+	}
+	if want := [][]string{{"run_1"}, {"run_2"}}; !slices.EqualFunc(claims, want, slices.Equal) {
+		t.Errorf("claims of %v, want %v", claims, want)
 	}
 }

@@ -70,10 +70,15 @@ func (d *scheduler) startFind(ctx context.Context) {
 	if looked != nil {
 		d.looked = nil
 	}
+	for _, k := range keys {
+		d.asked[k] = true
+	}
 	first := d.number + 1
 	d.number += int64(len(keys))
 	begun := time.Now()
-	d.talk(ctx, &d.find, "claims", func(talk context.Context) (func(time.Time), error) {
+	// A claim is never broken off: the server may carry it out all the same, and the job would be nobody's until the
+	// claim lapses.
+	d.talk(context.WithoutCancel(ctx), &d.find, "claims", func(talk context.Context) (func(time.Time), error) {
 		var (
 			claimed []claimedJob
 			found   []foundJob
@@ -134,6 +139,7 @@ func (d *scheduler) claimed(
 		d.work(ctx, j, begun)
 	}
 	for i, k := range keys {
+		delete(d.asked, k)
 		if !got[first+int64(i)] {
 			d.release(k.kind, slots[i])
 			d.soon.add(soonJob{at: now.Add(missedPause), key: k})
