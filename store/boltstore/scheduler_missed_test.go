@@ -14,8 +14,8 @@ import (
 	"countersign/approvals"
 )
 
-// TestFailureThatIsNotRecorded: a handler is told of the failures before it, also of those that the file could not take,
-// as when its disk is full. Once they are recorded the file counts on, and a success ends the count.
+// TestFailureThatIsNotRecorded: a handler is told of the failures before it, also of those that the file could not
+// take, as when its disk is full. Once they are recorded the file counts on, and a success ends the count.
 func TestFailureThatIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *Store) {
