@@ -13,7 +13,7 @@ import (
 var (
 	long     = flag.Bool("long", false, "run the slow tests too")
 	patience = flag.Duration("patience", time.Minute, "how long a test waits for what must come")
-	onStore  = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
+	onStore  = pgdev.StoreFlag()
 )
 
 // TestMain makes the machines' sequences of steps longer than rapid does unless asked.

@@ -10,7 +10,7 @@ import (
 	"countersign/internal/pgdev"
 )
 
-var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
+var onStore = pgdev.StoreFlag()
 
 func TestMain(m *testing.M) {
 	flag.Parse()

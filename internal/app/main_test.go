@@ -16,7 +16,7 @@ import (
 var long = flag.Bool("long", false, "also kill the program at every crash point, and at random moments")
 
 // onStore says which store the worlds of the tests have: each a file of its own, or a database.
-var onStore = flag.String("store", "bolt", "the store of the tests: bolt or postgres")
+var onStore = pgdev.StoreFlag()
 
 // binaries are the program, built once as it is, once with crash points, and once as if it were the next version. For
 // commands there are two that are never built with the race detector: they do one thing after the other, and it takes

@@ -66,6 +66,20 @@ func Run(m *testing.M) (code int) {
 	return m.Run()
 }
 
+// StoreFlag defines the flag -store of a package's tests, which says where their stores are: bolt, in files, or
+// postgres. Another word ends the run, which would otherwise seem to have tested what it names.
+func StoreFlag() *string {
+	kind := "bolt"
+	flag.Func("store", "the store of the tests: bolt or postgres (default bolt)", func(word string) error {
+		if word != "bolt" && word != "postgres" {
+			return errors.New("want bolt or postgres")
+		}
+		kind = word
+		return nil
+	})
+	return &kind
+}
+
 // Own returns a cluster of the test's own, which it may stop and start again.
 func Own(t testing.TB, o Options) *Cluster {
 	t.Helper()
