@@ -23,23 +23,41 @@ func (n *Notification) needsList(r *RequestHead) (needs, alone bool) {
 	return listed || r.Status == RequestPending && (n.Kind != NotifyCard || !alone), alone
 }
 
-// fillWaiting fills in what waits for the person whom the copy is for, as far as the notification is about more than
-// its own request.
-func (n *Notification) fillWaiting(tx Tx) error {
-	needs, _ := n.needsList(&n.Card.RequestHead)
-	u, person := n.Copy.Person(n.Workspace)
-	if !needs || !person {
+// fillWaiting fills in what waits for the person whom the queue is for, in the entries that are about more than their
+// own request.
+func (q *queue) fillWaiting(tx Tx, page []*Notification) error {
+	u, person := q.key.Copy.Person(q.key.Workspace)
+	page = slices.DeleteFunc(slices.Clone(page), func(n *Notification) bool {
+		if n.Card == nil {
+			return true
+		}
+		needs, _ := n.needsList(&n.Card.RequestHead)
+		return !needs
+	})
+	if !person || len(page) == 0 {
 		return nil
 	}
-	query := RequestQuery{Workspace: n.Workspace, Status: RequestPending, Limit: maxPage, Newest: true}
-	var ids []RequestID
+	ids, err := waitingFor(tx, q.key, u)
+	if err != nil {
+		return err
+	}
+	newest, err := tx.Requests(q.key.Workspace, ids[max(0, len(ids)-mostListed):])
+	for _, n := range page {
+		n.Waiting, n.WaitingAll = newest, len(ids)
+	}
+	return err
+}
+
+// waitingFor returns, by id, what waits for the person whom the copy is for.
+func waitingFor(tx Tx, key CopyKey, u UserID) (ids []RequestID, err error) {
+	query := RequestQuery{Workspace: key.Workspace, Status: RequestPending, Limit: maxPage, Newest: true}
 	for seen := 0; seen < mostSought; seen += maxPage {
 		heads, next, err := tx.QueryRequests(query)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, r := range heads {
-			if slices.Contains(r.Called.Copies, n.Copy) && r.decidedBy(u) == nil && !r.overdue(tx.Now()) {
+			if slices.Contains(r.Called.Copies, key.Copy) && r.decidedBy(u) == nil && !r.overdue(tx.Now()) {
 				ids = append(ids, r.ID)
 			}
 		}
@@ -48,12 +66,8 @@ func (n *Notification) fillWaiting(tx Tx) error {
 		}
 		query.After = next
 	}
-	n.WaitingAll = len(ids)
 	slices.Sort(ids)
-	ids = ids[max(0, len(ids)-mostListed):]
-	var err error
-	n.Waiting, err = tx.Requests(n.Workspace, ids)
-	return err
+	return ids, nil
 }
 
 // Listing reports whether what n tells is to stand in a list of all that waits for the person, because there is more of

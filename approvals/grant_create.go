@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -99,15 +100,19 @@ func (c *txn) coverWaiting(r *RequestHead, g *Grant, f *facts) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range r.siblings(all) {
+	ids := r.siblings(all)
+	whole, err := c.Requests(c.ws, ids)
+	if err != nil {
+		return err
+	}
+	if len(whole) != len(ids) {
+		return fmt.Errorf("%d of the requests %v are there: %w", len(whole), ids, ErrNotFound)
+	}
+	for _, content := range whole {
 		if !g.Open() {
 			return nil
 		}
-		o := c.requests[id]
-		content, err := c.Request(c.ws, id)
-		if err != nil {
-			return err
-		}
+		o := c.requests[content.ID]
 		if !g.covers(&Request{RequestHead: *o, RequestContent: content.RequestContent}) {
 			continue
 		}

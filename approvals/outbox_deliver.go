@@ -223,7 +223,11 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 	for _, o := range batch { // those too that the list counts and does not name
 		told[o.Request] = true
 	}
-	for _, id := range slices.Sorted(maps.Keys(told)) {
+	ids := slices.Sorted(maps.Keys(told))
+	if err := c.readRequests(ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
 		if err := c.shown(id, card); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package approvals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,25 +87,41 @@ func (q *queue) read(tx Tx) (page []*Notification, err error) {
 				return nil, fmt.Errorf("state of run %s: %w", n.Run, err)
 			}
 		}
-		if !n.Kind.aboutRequest() {
-			continue
-		}
-		n.Card, err = tx.Request(n.Workspace, n.Request)
-		if errors.Is(err, ErrNotFound) || err == nil && n.Kind != NotifyCard && n.Card.Status != RequestPending {
-			n.Card = nil
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
-		}
-		if err := n.Card.complement(tx, q.publicURL); err != nil {
-			return nil, fmt.Errorf("card of request %s: %w", n.Request, err)
-		}
-		if err := n.fillWaiting(tx); err != nil {
-			return nil, fmt.Errorf("what waits beside request %s: %w", n.Request, err)
-		}
+	}
+	if err := q.fillCards(tx, page); err != nil {
+		return nil, fmt.Errorf("cards of a queue: %w", err)
 	}
 	return page, nil
+}
+
+// fillCards fills in the requests that the page is about, each entry's its own record, and what waits beside them for
+// the person whom the queue is for.
+func (q *queue) fillCards(tx Tx, page []*Notification) error {
+	var ids []RequestID
+	for _, n := range page {
+		if n.Kind.aboutRequest() {
+			ids = append(ids, n.Request)
+		}
+	}
+	whole, err := tx.Requests(q.key.Workspace, ids)
+	if err != nil {
+		return err
+	}
+	var cards []*Request
+	for _, n := range page {
+		if n.Card = nil; !n.Kind.aboutRequest() || len(whole) == 0 || whole[0].ID != n.Request {
+			continue // or it was deleted
+		}
+		if n.Kind == NotifyCard || whole[0].Status == RequestPending {
+			n.Card = whole[0]
+			cards = append(cards, n.Card)
+		}
+		whole = whole[1:]
+	}
+	if err := complement(tx, q.publicURL, cards...); err != nil {
+		return err
+	}
+	return q.fillWaiting(tx, page)
 }
 
 // release gives leases up that were not used, so that the next attempt need not wait for their end.

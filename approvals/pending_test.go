@@ -1,7 +1,10 @@
 package approvals_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"countersign/approvals"
@@ -194,4 +197,51 @@ func TestListTellsPoliciesOfEachRequester(t *testing.T) {
 		t.Errorf("%d requests, %v; the policy was asked %d times", len(got.Requests), err, asked)
 	}
 	b.stop()
+}
+
+// overtaken is a store in which something happens between two reads.
+type overtaken struct {
+	approvals.Store
+	between func()
+}
+
+func (s *overtaken) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	err := s.Store.View(ctx, fn)
+	if between := s.between; between != nil {
+		s.between = nil
+		between()
+	}
+	return err
+}
+
+// TestDecidedMeanwhileIsNotPending: a request that is settled, or deleted, while the list is made is not in it, and the
+// page is filled with others.
+func TestDecidedMeanwhileIsNotPending(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.waiting(6)
+	all, _ := b.walk(approvals.PendingQuery{})
+	st := &overtaken{Store: b.mortal}
+	b.serve(st)
+	st.between = func() {
+		err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+			r := *all[1]
+			r.Status = approvals.RequestRejected
+			return errors.Join(tx.PutRequest(&r), tx.DeleteRequest(ws, all[2].ID))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Limit: 3})
+	var ids, want []approvals.RequestID
+	for _, r := range page.Requests {
+		ids = append(ids, r.ID)
+	}
+	for _, i := range []int{0, 3, 4} {
+		want = append(want, all[i].ID)
+	}
+	if err != nil || !slices.Equal(ids, want) || page.Next != all[4].ID {
+		t.Errorf("%v, next %s, %v; want %v", ids, page.Next, err, want)
+	}
 }

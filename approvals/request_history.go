@@ -56,7 +56,7 @@ const looksOfStore = 1000
 // collect fills the page.
 func (h *past) collect(ctx context.Context) error {
 	q := RequestQuery{
-		Workspace: h.query.Workspace, Settled: true, Newest: true, After: h.query.After, Limit: maxPage,
+		Workspace: h.query.Workspace, Settled: true, Newest: true, After: h.query.After, Limit: h.limit + 1,
 	}
 	if h.query.Mine {
 		q.Person = h.query.Viewer
@@ -84,6 +84,7 @@ func (h *past) collect(ctx context.Context) error {
 		if scanned += len(heads); len(heads) < q.Limit {
 			scanned += looksOfStore - len(heads)
 		}
+		q.Limit = maxPage
 	}
 	h.page.Next = q.After
 	return nil

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"countersign/agent"
 )
 
 const (
@@ -48,30 +46,34 @@ type listing struct {
 	page    PendingPage
 }
 
-// collect fills the page.
+// collect fills the page. Requests are read together, as many as the page has room for.
 func (l *listing) collect(ctx context.Context) error {
-	after := l.query.After
+	after, most := l.query.After, l.limit+1
 	for scanned := 0; scanned < maxScan; {
-		heads, next, now, err := l.heads(ctx, after)
+		heads, next, now, err := l.heads(ctx, after, most)
 		if err != nil {
 			return err
 		}
-		for i, r := range heads {
-			if err := l.consider(ctx, r, now); err != nil {
+		scanned, most = scanned+max(len(heads), 1), maxPage
+		for left := heads; len(left) > 0; {
+			var some []*RequestHead
+			if some, left, err = l.choose(ctx, left, now); err != nil {
 				return err
 			}
-			if len(l.page.Requests) == l.limit {
-				if i < len(heads)-1 || next != "" {
-					l.page.Next = r.ID
-				}
-				return nil
+			if err := l.add(ctx, some, now); err != nil {
+				return err
 			}
-		}
-		if next == "" {
+			if len(l.page.Requests) < l.limit {
+				continue
+			}
+			if len(left) > 0 || next != "" {
+				l.page.Next = l.page.Requests[l.limit-1].ID
+			}
 			return nil
 		}
-		scanned += max(len(heads), 1)
-		after = next
+		if after = next; next == "" {
+			return nil
+		}
 	}
 	l.page.Next = after
 	return nil
@@ -79,11 +81,11 @@ func (l *listing) collect(ctx context.Context) error {
 
 // heads reads the next pending requests, without what they ask about.
 func (l *listing) heads(
-	ctx context.Context, after RequestID,
+	ctx context.Context, after RequestID, most int,
 ) (heads []*RequestHead, next RequestID, now time.Time, err error) {
 	err = l.service.store.View(ctx, func(tx Tx) error {
 		heads, next, err = tx.QueryRequests(RequestQuery{
-			Workspace: l.query.Workspace, Status: RequestPending, After: after, Limit: maxPage,
+			Workspace: l.query.Workspace, Status: RequestPending, After: after, Limit: most,
 		})
 		now = tx.Now()
 		return err
@@ -91,30 +93,70 @@ func (l *listing) heads(
 	return heads, next, now, err
 }
 
-// consider adds the request to the page when the viewer is to see it. What cannot be judged is counted.
-func (l *listing) consider(ctx context.Context, head *RequestHead, now time.Time) error {
-	if head.overdue(now) {
-		return nil
+// choose takes from heads as many requests as the page still has room for, of those that the viewer is to see by what
+// can be said without their contents. left are the heads behind them.
+func (l *listing) choose(
+	ctx context.Context, heads []*RequestHead, now time.Time,
+) (some, left []*RequestHead, err error) {
+	for i, r := range heads {
+		if len(l.page.Requests)+len(some) == l.limit {
+			return some, heads[i:], nil
+		}
+		if r.overdue(now) {
+			continue
+		}
+		listed, err := l.judged(l.mayList(ctx, r, now))
+		if err != nil {
+			return nil, nil, err
+		}
+		if listed {
+			some = append(some, r)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 	}
-	err := l.mayList(ctx, head, now)
-	var r *Request
-	if err == nil {
-		r, err = l.service.Request(ctx, head.Workspace, head.ID)
+	return some, nil, nil
+}
+
+// add reads the requests and adds to the page those that wait still and that the viewer is to see.
+func (l *listing) add(ctx context.Context, heads []*RequestHead, now time.Time) error {
+	ids := make([]RequestID, len(heads))
+	for i, r := range heads {
+		ids[i] = r.ID
 	}
-	if err == nil && l.query.Viewer != "" && l.query.Mine && head.Requester != l.query.Viewer {
-		err = l.mayDecide(ctx, r, now)
+	whole, err := l.service.Requests(ctx, l.query.Workspace, ids)
+	if err != nil {
+		return err
 	}
+	for _, r := range whole {
+		listed := r.Status == RequestPending
+		if listed && l.query.Viewer != "" && l.query.Mine && r.Requester != l.query.Viewer {
+			if listed, err = l.judged(l.mayDecide(ctx, r, now)); err != nil {
+				return err
+			}
+		}
+		if listed {
+			l.page.Requests = append(l.page.Requests, r)
+		}
+	}
+	return ctx.Err()
+}
+
+// judged reports whether a request is to be listed of which err says whether the viewer may see it, or decide it. Where
+// that cannot be found out the request is counted.
+func (l *listing) judged(err error) (listed bool, failed error) {
 	switch {
 	case err == nil:
-		l.page.Requests = append(l.page.Requests, r)
+		return true, nil
 	case errors.Is(err, ErrUnavailable) && !errors.Is(err, errPolicy):
 		l.page.Unjudged++
 	case errors.Is(err, ErrUnauthorized), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound),
 		errors.Is(err, errPolicy):
 	default:
-		return err
+		return false, err
 	}
-	return ctx.Err()
+	return false, nil
 }
 
 // gatherer returns what is known of the people of a conversation.
@@ -251,33 +293,4 @@ func (s *Service) now(ctx context.Context) (now time.Time, err error) {
 		return nil
 	})
 	return now, err
-}
-
-// neighbours fills in which other waiting requests a standing answer to r would settle, and which a batch may answer
-// with it.
-func (r *Request) neighbours(tx Tx) error {
-	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
-	if err != nil {
-		return err
-	}
-	r.Covers, r.Beside = nil, nil
-	for _, o := range all {
-		if o.ID != r.ID && o.Status == RequestPending && o.yesOrNo() && r.yesOrNo() {
-			r.Beside = append(r.Beside, o.ID)
-		}
-	}
-	ids := r.siblings(all)
-	if len(ids) == 0 || len(r.Requirement.Always) == 0 {
-		return nil
-	}
-	others, err := tx.Requests(r.Workspace, ids)
-	for _, o := range others {
-		r.Covers = append(r.Covers, Covered{o.ID, o.Shown()})
-	}
-	return err
-}
-
-// yesOrNo reports whether r asks for no more than yes or no and is, as its policy was then, of no high risk.
-func (r *RequestHead) yesOrNo() bool {
-	return r.Kind == agent.Confirm && r.Requirement.Risk != RiskHigh
 }

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"countersign/agent"
 )
 
 // Replacement is the question about the same call that was put after another one had become stale, and what differs
@@ -25,27 +23,6 @@ type Replacement struct {
 
 // Differs reports whether anything does. Otherwise it was the approval alone that did not hold any more.
 func (r *Replacement) Differs() bool { return r.Arguments || r.Definition || len(r.Facts) > 0 }
-
-// replaced fills in what has taken the place of a stale or superseded request.
-func (r *Request) replaced(tx Tx) error {
-	all, err := tx.RequestsOfRun(r.Workspace, r.Run)
-	if err != nil {
-		return err
-	}
-	if last := r.lastOf(all); last != nil {
-		r.AsksNow = last.ID
-	}
-	to := r.nextOf(all)
-	if to == nil || r.Status != RequestStale {
-		return nil
-	}
-	next, err := tx.Request(to.Workspace, to.ID)
-	if err != nil {
-		return err
-	}
-	r.Replaced = r.replacement(next)
-	return nil
-}
 
 // nextOf returns which of all requests of the run has taken the place of r; nil for none.
 func (r *RequestHead) nextOf(all []*RequestHead) *RequestHead {
@@ -123,18 +100,4 @@ func unlike(a, b []string) (names []string) {
 		}
 	}
 	return names
-}
-
-// complement fills in of a request that is shown to people what its own record does not hold. publicURL is where
-// callbacks arrive.
-func (r *Request) complement(tx Tx, publicURL string) error {
-	switch {
-	case r.Status == RequestStale, r.Status == RequestSuperseded:
-		return r.replaced(tx)
-	case r.Status == RequestPending && r.Kind == agent.Confirm:
-		return r.neighbours(tx)
-	case r.Status == RequestPending && r.Kind == agent.ExternalResult:
-		r.Callbacks = publicURL != "" && !r.IsQuestion()
-	}
-	return nil
 }

@@ -103,12 +103,29 @@ func (s *Service) Request(ctx context.Context, ws WorkspaceID, id RequestID) (r 
 		if r, err = tx.Request(ws, id); err != nil {
 			return err
 		}
-		return r.complement(tx, s.publicURL)
+		return complement(tx, s.publicURL, r)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
 	return r, nil
+}
+
+// Requests is Request for several at once, in the order of the ids; those that are not there are left out.
+func (s *Service) Requests(ctx context.Context, ws WorkspaceID, ids []RequestID) (list []*Request, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err = s.store.View(ctx, func(tx Tx) error {
+		if list, err = tx.Requests(ws, ids); err != nil {
+			return err
+		}
+		return complement(tx, s.publicURL, list...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("requests %v: %w", ids, err)
+	}
+	return list, nil
 }
 
 // Recorded returns the request as it is recorded, or ErrNotFound: Request without what is added for people who read it.
@@ -123,6 +140,35 @@ func (s *Service) Recorded(ctx context.Context, ws WorkspaceID, id RequestID) (r
 		return nil, fmt.Errorf("request %s: %w", id, err)
 	}
 	return r, nil
+}
+
+// Contents returns the requests of the heads, which are of one workspace, with what they ask about: as Recorded does,
+// in the order of the heads. One that was deleted meanwhile has its head alone.
+func (s *Service) Contents(ctx context.Context, heads []*RequestHead) ([]*Request, error) {
+	if len(heads) == 0 {
+		return nil, nil
+	}
+	ids := make([]RequestID, len(heads))
+	for i, r := range heads {
+		ids[i] = r.ID
+	}
+	var there []*Request
+	err := s.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
+		there, err = tx.Requests(heads[0].Workspace, ids)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("requests %v: %w", ids, err)
+	}
+	list := make([]*Request, len(heads))
+	for i, r := range heads {
+		if len(there) > 0 && there[0].ID == r.ID {
+			list[i], there = there[0], there[1:]
+		} else {
+			list[i] = &Request{RequestHead: *r}
+		}
+	}
+	return list, nil
 }
 
 // VerifyAudit is VerifyAudit on the service's store.

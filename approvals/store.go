@@ -251,7 +251,8 @@ type StateTx interface {
 // (RequestHead) is small and written often.
 type RequestTx interface {
 	Request(ws WorkspaceID, id RequestID) (*Request, error)
-	// Requests returns the requests with these ids, in that order; those that are not there are left out.
+	// Requests returns the requests with these ids, in that order; those that are not there are left out, and one that
+	// is named twice is there twice.
 	Requests(ws WorkspaceID, ids []RequestID) ([]*Request, error)
 	// RequestHead returns what becomes of a request without what it asks about.
 	RequestHead(ws WorkspaceID, id RequestID) (*RequestHead, error)
@@ -266,6 +267,9 @@ type RequestTx interface {
 	QueryRequests(q RequestQuery) (page []*RequestHead, next RequestID, err error)
 	// RequestsOfRun lists the heads of a run's requests by id.
 	RequestsOfRun(ws WorkspaceID, run RunID) ([]*RequestHead, error)
+	// RequestsOfRuns lists the heads of the requests of several runs, run after run in the given order, those of each
+	// by id. Like Requests, it costs one read of the store, however many are asked for.
+	RequestsOfRuns(ws WorkspaceID, runs []RunID) ([]*RequestHead, error)
 	// PendingOf counts the pending requests of a requester.
 	PendingOf(ws WorkspaceID, requester UserID) (int, error)
 	// DeleteRequest removes a request, whole, with its callback. Its run need not be there any more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -160,6 +161,16 @@ func (c *txn) request(id RequestID) (*RequestHead, error) {
 		return nil, err
 	}
 	return c.keepRequest(r), nil
+}
+
+// readRequests reads at once those of the requests that are not known to this transaction, for request.
+func (c *txn) readRequests(ids []RequestID) error {
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id RequestID) bool { return c.requests[id] != nil })
+	whole, err := c.Requests(c.ws, unknown)
+	for _, r := range whole {
+		c.keepRequest(&r.RequestHead)
+	}
+	return err
 }
 
 // keepRequest returns the record that stands for the request in this transaction.

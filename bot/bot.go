@@ -24,6 +24,8 @@ type Service interface {
 	) (*approvals.Run, error)
 	Run(ctx context.Context, ws approvals.WorkspaceID, id approvals.RunID) (*approvals.Run, error)
 	Request(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
+	Requests(ctx context.Context, ws approvals.WorkspaceID, ids []approvals.RequestID) ([]*approvals.Request, error)
+	Contents(ctx context.Context, heads []*approvals.RequestHead) ([]*approvals.Request, error)
 	Recorded(ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID) (*approvals.Request, error)
 	Pending(ctx context.Context, q approvals.PendingQuery) (approvals.PendingPage, error)
 	NewestPending(ctx context.Context, ws approvals.WorkspaceID, limit int) ([]*approvals.Request, error)

@@ -65,11 +65,14 @@ func (b *Bot) openBatch(_ context.Context, c click) (answer, error) {
 func (b *Bot) batchCalls(ctx context.Context, c click, r *approvals.Request) ([]batchCall, error) {
 	var calls []batchCall
 	used, answered := 0, 0
-	for _, id := range append([]approvals.RequestID{r.ID}, r.Beside...) {
-		o, err := b.service.Request(ctx, c.id.workspace, id)
-		if err != nil {
-			return nil, err
-		}
+	all, err := b.service.Requests(ctx, c.id.workspace, append([]approvals.RequestID{r.ID}, r.Beside...))
+	if err == nil && len(all) <= len(r.Beside) {
+		err = approvals.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all {
 		call := batchCall{request: o}
 		b.inform(ctx, o)
 		shown, whole := wholeCall(o)

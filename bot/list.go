@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -121,16 +120,9 @@ func (b *Bot) historyList(ctx context.Context, by approvals.UserID, of listing) 
 
 // pastEntries adds to requests that the viewer may see what they ask about.
 func (b *Bot) pastEntries(ctx context.Context, heads []*approvals.RequestHead) ([]entry, error) {
-	requests := make([]*approvals.Request, len(heads))
-	for i, head := range heads {
-		r, err := b.service.Recorded(ctx, head.Workspace, head.ID)
-		if errors.Is(err, approvals.ErrNotFound) {
-			r, err = &approvals.Request{RequestHead: *head}, nil // deleted meanwhile
-		}
-		if err != nil {
-			return nil, err
-		}
-		requests[i] = r
+	requests, err := b.service.Contents(ctx, heads)
+	if err != nil {
+		return nil, err
 	}
 	return b.entries(ctx, requests), nil
 }

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -41,25 +40,17 @@ func (b *Bot) notices(ctx context.Context, n *approvals.Notification) ([]post, e
 // mentionedCalls names the calls of the notice's own run that its text mentions. Calls of other runs may be for the
 // eyes of other people.
 func (b *Bot) mentionedCalls(ctx context.Context, n *approvals.Notification) (lines []phrase, err error) {
-	ids := mentionedRequest.FindAllString(n.Text, -1)
-	slices.Sort(ids)
-	var calls []*approvals.Request
-	for _, id := range slices.Compact(ids) {
-		r, err := b.service.Request(ctx, n.Workspace, approvals.RequestID(id))
-		if errors.Is(err, approvals.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("name the calls of a notice: %w", err)
-		}
-		if r.Run != n.Run {
-			continue
-		}
-		if len(calls) == mostNamedCalls {
-			break
-		}
-		calls = append(calls, r)
+	var ids []approvals.RequestID
+	for _, id := range mentionedRequest.FindAllString(n.Text, -1) {
+		ids = append(ids, approvals.RequestID(id))
 	}
+	slices.Sort(ids)
+	calls, err := b.service.Requests(ctx, n.Workspace, slices.Compact(ids))
+	if err != nil {
+		return nil, fmt.Errorf("name the calls of a notice: %w", err)
+	}
+	calls = slices.DeleteFunc(calls, func(r *approvals.Request) bool { return r.Run != n.Run })
+	calls = calls[:min(len(calls), mostNamedCalls)]
 	for _, e := range b.entries(ctx, calls) {
 		lines = append(lines, e.named())
 	}

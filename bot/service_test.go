@@ -216,6 +216,31 @@ func (f *fakeService) Request(
 	return &copied, nil
 }
 
+func (f *fakeService) Requests(
+	ctx context.Context, ws approvals.WorkspaceID, ids []approvals.RequestID,
+) (list []*approvals.Request, err error) {
+	for _, id := range ids {
+		r, err := f.Request(ctx, ws, id)
+		if err == nil {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+func (f *fakeService) Contents(
+	ctx context.Context, heads []*approvals.RequestHead,
+) (list []*approvals.Request, err error) {
+	for _, head := range heads {
+		r, err := f.Request(ctx, head.Workspace, head.ID)
+		if err != nil {
+			r = &approvals.Request{RequestHead: *head}
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
 func (f *fakeService) Recorded(
 	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID,
 ) (*approvals.Request, error) {

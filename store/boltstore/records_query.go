@@ -128,6 +128,23 @@ func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) (
 	return list, err
 }
 
+func (t *tx) RequestsOfRuns(ws approvals.WorkspaceID, runs []approvals.RunID) (
+	list []*approvals.RequestHead, err error,
+) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		of, err := t.RequestsOfRun(ws, run)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, of...)
+	}
+	return list, nil
+}
+
 func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
 	defer t.end(t.begin(), &err)
 	if err := t.usable(false); err != nil {

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -47,8 +48,10 @@ func (w *walk) behind(id string) {
 	}
 }
 
-// sql returns one row at least: how many rows were looked at, the last of them, and id and record of a match, if any.
-func (w *walk) sql() string {
+// sql looks at so many rows. It returns one row at least: how many were looked at, the last of them, and id and record
+// of a match, if any; most is how many matches are wanted.
+func (w *walk) sql(looks, most int) (sql string, args []any) {
+	with := walk{args: slices.Clone(w.args)}
 	order, furthest := "", "max(id)"
 	if w.newest {
 		order, furthest = " desc", "min(id)"
@@ -57,59 +60,67 @@ func (w *walk) sql() string {
 	if len(w.filters) > 0 {
 		match = strings.Join(w.filters, " and ")
 	}
-	where := strings.Join(w.where, " and ") + " order by id" + order + " limit " + w.arg(w.looks())
+	where := strings.Join(w.where, " and ") + " order by id" + order + " limit " + with.arg(looks)
 	looked := "select id, " + match + " as match from " + w.table + " where " + where
 	if w.list != "" {
 		looked = "select r.id, r.match from (select id from " + w.list + " where " + where + ") l " +
 			"cross join lateral (select id, " + match + " as match from " + w.table +
 			" where workspace = $1 and id = l.id offset 0) r"
 	}
-	return fmt.Sprintf(`with looked as materialized (%[1]s),
+	sql = fmt.Sprintf(`with looked as materialized (%[1]s),
 		matched as (select id from looked where match order by id%[3]s limit %[4]s)
 		select l.n, coalesce(l.last, ''), coalesce(r.id, ''), r.record
 		from (select count(*) as n, %[5]s as last from looked) l
 		left join (matched m cross join lateral (
 			select id, record from %[2]s where workspace = $1 and id = m.id offset 0) r) on true order by r.id%[3]s`,
-		looked, w.table, order, w.arg(w.limit+1), furthest)
+		looked, w.table, order, with.arg(most), furthest)
+	return sql, with.args
 }
 
-// looks is how many rows are looked at: without filters each one is a match, and one more shows whether there are more.
+// looks is how many rows to look at first. Without filters each one is a match, and one more than the limit shows
+// whether there are more. With filters most may be, as most requests that were decided are approved; where not, the
+// rest of queryLooks is looked at too.
 func (w *walk) looks() int {
 	if len(w.filters) == 0 {
 		return min(w.limit+1, queryLooks)
 	}
-	return queryLooks
+	return min(2*w.limit+10, queryLooks)
 }
 
 // page carries out a walk. found reads a match of which the id is given; next is where to go on.
 func (t *tx) page(w *walk, found func(id string, data []byte) error) (next string, err error) {
-	looked, last, taken := 0, "", ""
-	n := 0
-	looks := w.looks()
-	err = t.query(func(rows pgx.Rows) error {
-		var id string
-		var data []byte
-		if err := rows.Scan(&looked, &last, &id, &data); err != nil {
-			return err
+	n, taken := 0, ""
+	for before, looks := 0, w.looks(); ; looks = queryLooks - before {
+		looked, last := 0, ""
+		sql, args := w.sql(looks, w.limit+1-n)
+		err := t.query(func(rows pgx.Rows) error {
+			var id string
+			var data []byte
+			if err := rows.Scan(&looked, &last, &id, &data); err != nil {
+				return err
+			}
+			if data == nil { // nothing matches
+				return nil
+			}
+			if n++; n > w.limit {
+				return nil
+			}
+			taken = untext(id)
+			return found(taken, data)
+		}, sql, args...)
+		before += looked
+		switch {
+		case err != nil:
+			return "", err
+		case n > w.limit:
+			return taken, nil
+		case looked < looks:
+			return "", nil
+		case before >= queryLooks:
+			return untext(last), nil
 		}
-		if data == nil { // nothing matches
-			return nil
-		}
-		if n++; n > w.limit {
-			return nil
-		}
-		taken = untext(id)
-		return found(taken, data)
-	}, w.sql(), w.args...)
-	switch {
-	case err != nil:
-		return "", err
-	case n > w.limit:
-		return taken, nil
-	case looked == looks:
-		return untext(last), nil
+		w.behind(last)
 	}
-	return "", nil
 }
 
 func (t *tx) QueryRequests(q approvals.RequestQuery) (

@@ -229,6 +229,32 @@ func (t *tx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) ([]*ap
 	return list, err
 }
 
+func (t *tx) RequestsOfRuns(ws approvals.WorkspaceID, runs []approvals.RunID) ([]*approvals.RequestHead, error) {
+	if len(runs) == 1 {
+		return t.RequestsOfRun(ws, runs[0])
+	}
+	if err := t.usable(false); err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	ids, of := make([]string, len(runs)), make([]string, len(runs))
+	for i, run := range runs {
+		ids[i], of[i] = text(run), requestsOf(ws, run)
+	}
+	var list []*approvals.RequestHead
+	err := t.lookUp(of, func(rows pgx.Rows) error {
+		return appendRecord(t, &list, rows, kindHead, []string{string(ws)}, 1)
+	}, `select r.id, r.record from unnest($2::text[]) with ordinality as u (run, n) cross join lateral
+		(select id, record from request_heads where workspace = $1 and run = u.run order by id offset 0) r
+		order by u.n, r.id`, text(ws), ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		t.knowRequest(r)
+	}
+	return list, nil
+}
+
 func (t *tx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (n int, err error) {
 	err = t.lookUp([]string{pendingOf(ws, requester)}, func(rows pgx.Rows) error { return rows.Scan(&n) },
 		"select count(*) from requests_pending where workspace = $1 and requester = $2",

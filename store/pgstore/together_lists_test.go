@@ -39,6 +39,11 @@ var listChanges = []struct {
 	{name: "RequestsOfRun", want: 1,
 		change: func(tx approvals.Tx) error { return tx.PutRequest(listedRequest("req_1")) },
 		read:   func(tx approvals.Tx) (int, error) { return counted(tx.RequestsOfRun("T1", "run_1")) }},
+	{name: "RequestsOfRuns", want: 1,
+		change: func(tx approvals.Tx) error { return tx.PutRequest(listedRequest("req_1")) },
+		read: func(tx approvals.Tx) (int, error) {
+			return counted(tx.RequestsOfRuns("T1", []approvals.RunID{"run_9", "run_1"}))
+		}},
 	{name: "PendingOf", want: 1,
 		change: func(tx approvals.Tx) error { return tx.PutRequest(listedRequest("req_1")) },
 		read:   func(tx approvals.Tx) (int, error) { return tx.PendingOf("T1", "T1/U1") }},

@@ -35,6 +35,14 @@ func (t sortsRequests) Requests(ws approvals.WorkspaceID, ids []approvals.Reques
 	return t.Tx.Requests(ws, slices.Sorted(slices.Values(ids)))
 }
 
+type sortsRuns struct{ approvals.Tx }
+
+func (t sortsRuns) RequestsOfRuns(
+	ws approvals.WorkspaceID, runs []approvals.RunID,
+) ([]*approvals.RequestHead, error) {
+	return t.Tx.RequestsOfRuns(ws, slices.Sorted(slices.Values(runs)))
+}
+
 type countsAll struct{ approvals.Tx }
 
 func (t countsAll) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (int, error) {

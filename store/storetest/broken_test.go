@@ -156,6 +156,7 @@ func brokenRequests() []control {
 		broken[headTakesContent]("BytesKept", "OwnRecords", "RequestHead"),
 		broken[headMakesRequest]("RequestHeadMissing"),
 		broken[sortsRequests]("Requests"),
+		broken[sortsRuns]("RequestsOfRuns"),
 		broken[countsAll]("PendingOf"),
 		storeControl("Collates", querying(collates), "BytewiseOrder", "NewestFirst"),
 		storeControl("EndsShort", querying(endsShort), "NewestFirst", "QueryPages"),

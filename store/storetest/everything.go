@@ -75,6 +75,9 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 		{"request of run", func() (bool, error) {
 			return some(tx.RequestsOfRun(w, "run_1"))
 		}},
+		{"request of runs", func() (bool, error) {
+			return some(tx.RequestsOfRuns(w, []approvals.RunID{"run_9", "run_1"}))
+		}},
 		{"effect", func() (bool, error) {
 			return one(tx.Effect(w, "run_1", "eff_1"))
 		}},

@@ -126,6 +126,7 @@ func readsOf(w approvals.WorkspaceID, id string) []operation {
 		func(tx approvals.Tx) (string, error) { return say(tx.Installation(w)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.Installations(approvals.WorkspaceID(id), 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.RequestsOfRun(w, run)) },
+		func(tx approvals.Tx) (string, error) { return say(tx.RequestsOfRuns(w, []approvals.RunID{"2", run})) },
 		func(tx approvals.Tx) (string, error) { return say(tx.Effect(w, "1", id)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.EffectsOfRun(w, run)) },
 		func(tx approvals.Tx) (string, error) {

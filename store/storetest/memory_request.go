@@ -105,6 +105,20 @@ func (t *memoryTx) RequestsOfRun(ws approvals.WorkspaceID, run approvals.RunID) 
 	return list(t, key("request", ws), math.MaxInt, func(r *approvals.RequestHead) bool { return r.Run == run })
 }
 
+func (t *memoryTx) RequestsOfRuns(
+	ws approvals.WorkspaceID, runs []approvals.RunID,
+) (list []*approvals.RequestHead, err error) {
+	err = t.reading()
+	for _, run := range runs {
+		of, err := t.RequestsOfRun(ws, run)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, of...)
+	}
+	return list, err
+}
+
 func (t *memoryTx) PendingOf(ws approvals.WorkspaceID, requester approvals.UserID) (int, error) {
 	n := 0
 	err := t.reading()

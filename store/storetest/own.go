@@ -80,6 +80,9 @@ func (s *suite) ownRequests() []ownership {
 			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return only(tx.RequestHead(w, id)) },
 			func(tx approvals.Tx) ([]*approvals.RequestHead, error) { return tx.RequestsOfRun(w, run) },
 			func(tx approvals.Tx) ([]*approvals.RequestHead, error) {
+				return tx.RequestsOfRuns(w, []approvals.RunID{run, "run_9"})
+			},
+			func(tx approvals.Tx) ([]*approvals.RequestHead, error) {
 				page, _, err := tx.QueryRequests(approvals.RequestQuery{Workspace: w, Status: q.Status, Limit: 10})
 				return page, err
 			}),

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 
 	"countersign/approvals"
@@ -15,6 +16,7 @@ func requests() []promise {
 			testRequestHeadMissing},
 		{"Requests", "a list of people's requests is read at once, and some of them may be gone", testRequests},
 		{"RequestsOfRun", "a run is resumed with all of its answers", testRequestsOfRun},
+		{"RequestsOfRuns", "a list of people's requests says of each what waits beside it", testRequestsOfRuns},
 		{"PendingOf", "a limit on what one person asks for counts what waits", testPendingOf},
 	}
 }
@@ -93,6 +95,7 @@ func testRequests(s *suite) {
 	for _, c := range []struct{ ask, want []approvals.RequestID }{
 		{[]approvals.RequestID{"req_3", "req_1", "req_2"}, []approvals.RequestID{"req_3", "req_1", "req_2"}},
 		{[]approvals.RequestID{"req_9", "req_2", "", "req_5", "req_1"}, []approvals.RequestID{"req_2", "req_1"}},
+		{[]approvals.RequestID{"req_2", "req_1", "req_2"}, []approvals.RequestID{"req_2", "req_1", "req_2"}},
 		{[]approvals.RequestID{"req_"}, nil},
 		{nil, nil},
 	} {
@@ -126,6 +129,41 @@ func testRequestsOfRun(s *suite) {
 			idsOf(list, func(r *approvals.RequestHead) approvals.RequestStatus { return r.Status }))
 		return err
 	})
+}
+
+func testRequestsOfRuns(s *suite) {
+	s.update(func(tx approvals.Tx) error {
+		put := func(id approvals.RequestID, run approvals.RunID, w approvals.WorkspaceID) error {
+			r := request(id, approvals.RequestPending)
+			r.Workspace, r.Run = w, run
+			return tx.PutRequest(r)
+		}
+		return errors.Join(put("req_3", "run_1", ws), put("req_1", "run_1", ws), put("req_2", "run_2", ws),
+			put("req_4", "run_10", ws), put("req_5", "run_2", other))
+	})
+	s.update(func(tx approvals.Tx) error { return tx.PutRequestHead(head("req_1", approvals.RequestApproved)) })
+	for _, c := range []struct {
+		runs []approvals.RunID
+		want []approvals.RequestID
+	}{
+		{[]approvals.RunID{"run_2", "run_1"}, []approvals.RequestID{"req_2", "req_1", "req_3"}},
+		{[]approvals.RunID{"run_1", "", "run_9", "run_10"}, []approvals.RequestID{"req_1", "req_3", "req_4"}},
+		{[]approvals.RunID{"run_1"}, []approvals.RequestID{"req_1", "req_3"}},
+		{[]approvals.RunID{"run_2", "run_10", "run_2"}, []approvals.RequestID{"req_2", "req_4", "req_2"}},
+		{[]approvals.RunID{"run_"}, nil},
+		{nil, nil},
+	} {
+		s.view(func(tx approvals.Tx) error {
+			list, err := tx.RequestsOfRuns(ws, c.runs)
+			same(s, fmt.Sprintf("requests of %v", c.runs), c.want, idsOf(list, headID))
+			for _, r := range list {
+				if approved := r.Status == approvals.RequestApproved; approved != (r.ID == "req_1") {
+					s.Errorf("%s is %s", r.ID, r.Status)
+				}
+			}
+			return err
+		})
+	}
 }
 
 func testPendingOf(s *suite) {

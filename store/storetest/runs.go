@@ -325,7 +325,7 @@ func testDeleteRun(s *suite) {
 	s.expectOnly("audit head", "audit entry", "unsealed entry", "audit workspace", "input", "memory", "notification",
 		"copy of notification", "dead letter", "undelivered place", "grant", "grants", "open grants", "event",
 		"place with memory", "time of memory", "request", "requests by id", "head of request", "request of run",
-		"callback", "installation", "installations")
+		"request of runs", "callback", "installation", "installations")
 }
 
 // expectOnly checks that of everything these kinds are there, apart from runs that wait for a worker.

@@ -193,6 +193,10 @@ func testCancelledScan(s *suite) {
 			_, err := tx.RequestsOfRun(ws, "run_1")
 			return err
 		},
+		"requests of runs": func(tx approvals.Tx) error {
+			_, err := tx.RequestsOfRuns(ws, []approvals.RunID{"run_1", "run_2"})
+			return err
+		},
 	}
 	for what, scan := range scans {
 		for _, transact := range []func(context.Context, func(approvals.Tx) error) error{s.store.View, s.store.Update} {
