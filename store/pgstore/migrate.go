@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime/debug"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // The files of migrations bring a schema from one version to the next. One that was released is never changed: what it
@@ -49,6 +51,38 @@ func migrations() ([]migration, error) {
 		list[i] = migration{version, name, string(sql), hex.EncodeToString(sum[:])}
 	}
 	return list, nil
+}
+
+// upToDate reports whether our tables and River's are all as this program works with them, which is so at every start
+// but the first one of a version. What it cannot tell is left to those who bring them up to date.
+func (s *Store) upToDate(ctx context.Context) (bool, error) {
+	ours, err := migrations()
+	if err != nil {
+		return false, err
+	}
+	river, err := s.riverMigrator()
+	if err != nil {
+		return false, err
+	}
+	var there bool
+	err = s.clicks.QueryRow(ctx, "select to_regclass($1) is not null and to_regclass($2) is not null",
+		s.schema+".migrations", s.schema+".river_migration").Scan(&there)
+	if err != nil || !there {
+		return false, err
+	}
+	var version int
+	var done []int
+	err = s.clicks.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0),
+		array(select version from river_migration where line = 'main')`).Scan(&version, &done)
+	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) { // River's table had no lines once
+		return false, nil
+	}
+	for _, m := range river.AllVersions() {
+		if !slices.Contains(done, m.Version) {
+			return false, err
+		}
+	}
+	return err == nil && version == len(ours), err
 }
 
 // migrate brings the schema up to date, or refuses one that this program must not work with. Each step is a transaction

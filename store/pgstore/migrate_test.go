@@ -1,11 +1,13 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // released has the SHA-256 of every migration that was merged. Such a file never changes: write another one.
@@ -107,4 +109,52 @@ func TestMigrateGoesOn(t *testing.T) {
 	if err := openStore(t, url, Config{}).Update(t.Context(), writeEffect("1")); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestUpToDate: a start finds nothing to do exactly where all of our migrations and of River's were carried out, and
+// then waits for nobody who migrates.
+func TestUpToDate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change string
+		want   bool
+	}{
+		"nothing":               {"select", true},
+		"a version to come":     {"delete from migrations where version >= 5", false},
+		"River's last":          {"delete from river_migration where version >= 6", false},
+		"one of River's":        {"delete from river_migration where version = 3", false},
+		"another line of River": {"insert into river_migration (line, version) values ('other', 99)", true},
+		"River's without lines": {"alter table river_migration drop column line", false},
+		"no tables of River":    {"drop table river_migration", false},
+		"a newer schema":        {"insert into migrations values (999, 'later', '', 'countersign v9.9.9')", false},
+		"no tables of ours":     {"drop table migrations", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t, newURL(t), Config{})
+			if _, err := s.clicks.Exec(t.Context(), c.change); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.upToDate(t.Context()); got != c.want || err != nil {
+				t.Errorf("up to date: %v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+	url := newURL(t)
+	s := openStore(t, url, Config{})
+	conn, err := s.work.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(t.Context(), "select pg_advisory_lock($1)", s.migrationsLock()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	again, err := Open(ctx, url, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
 }

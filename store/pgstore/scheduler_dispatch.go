@@ -85,17 +85,13 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// prepareJobs readies the store to tell of its jobs, and River's tables.
-func (s *Store) prepareJobs(ctx context.Context) error {
+// prepareJobs readies the store to tell of its jobs.
+func (s *Store) prepareJobs() {
 	s.jobs.log, s.jobs.workers = s.cfg.Logger, cmp.Or(max(s.cfg.Workers, 0), defaultWorkers)
 	if s.jobs.set = s.cfg.jobs; s.jobs.set == (jobSettings{}) {
 		s.jobs.set = finders
 	}
 	s.jobs.notify = func(ctx context.Context) error { return tellOthers(ctx, s.work, s.schema) }
-	if s.cfg.ReadOnly {
-		return nil
-	}
-	return s.migrateRiver(ctx)
 }
 
 // defaultWorkers is how many handlers work at once for a group of a kind of jobs.

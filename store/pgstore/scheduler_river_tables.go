@@ -24,8 +24,7 @@ func isSearchIndex(name string) bool {
 
 // migrateRiver brings River's tables, which lie beside ours, up to date. One process at a time does it.
 func (s *Store) migrateRiver(ctx context.Context) error {
-	m, err := rivermigrate.New(riverpgxv5.New(s.work),
-		&rivermigrate.Config{Schema: s.schema, Logger: quiet(s.cfg.Logger)})
+	m, err := s.riverMigrator()
 	if err == nil {
 		err = s.migrateRiverBy(ctx, m)
 	}
@@ -33,6 +32,11 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 		return fmt.Errorf("prepare River's tables: %w", err)
 	}
 	return nil
+}
+
+func (s *Store) riverMigrator() (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(s.work),
+		&rivermigrate.Config{Schema: s.schema, Logger: quiet(s.cfg.Logger)})
 }
 
 func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) error {

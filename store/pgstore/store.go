@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -119,10 +120,10 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 		return err
 	}
 	s.makeQueues()
-	if err := s.prepareFormat(ctx); err != nil {
-		return err
-	}
-	if err := s.inspect(ctx); err != nil {
+	announced := make(chan error, 1)
+	go func() { announced <- s.prepareFormat(ctx) }() // on another connection than inspect asks its questions on
+	err := s.inspect(ctx)
+	if err := cmp.Or(<-announced, err); err != nil {
 		return err
 	}
 	if !s.cfg.ReadOnly {
@@ -134,28 +135,37 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 // prepare brings the schema up to date, River's tables included, while no other process does. The lock is the
 // session's, so it ends with a process that is killed.
 func (s *Store) prepare(ctx context.Context) error {
-	if !s.cfg.ReadOnly {
-		conn, err := s.clicks.Acquire(ctx) // the steps use the others
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		lock := fnv.New64a()
-		lock.Write([]byte("countersign migrations " + s.schema))
-		key := int64(lock.Sum64())
-		if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
-			pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
-		}
-		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", key); err != nil {
-			return fmt.Errorf("wait for another process that migrates: %w", err)
-		}
-		defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
+	s.prepareJobs()
+	if s.cfg.ReadOnly {
+		return s.migrate(ctx)
 	}
+	if done, err := s.upToDate(ctx); err != nil || done {
+		return err
+	}
+	conn, err := s.clicks.Acquire(ctx) // the steps use the others
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", s.migrationsLock()); err != nil {
+		return fmt.Errorf("wait for another process that migrates: %w", err)
+	}
+	defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	return s.prepareJobs(ctx)
+	return s.migrateRiver(ctx)
+}
+
+// migrationsLock is what a process locks that brings the schema up to date.
+func (s *Store) migrationsLock() int64 {
+	lock := fnv.New64a()
+	lock.Write([]byte("countersign migrations " + s.schema))
+	return int64(lock.Sum64())
 }
 
 // UncertainSince returns when the server's clock was last found to be wrong; see approvals.Clock.
