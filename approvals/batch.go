@@ -100,7 +100,7 @@ func (b *Batch) decision(item BatchItem) Decision {
 func (s *Service) decideItem(ctx context.Context, b *Batch, item BatchItem) BatchAnswer {
 	a := BatchAnswer{ID: item.Request}
 	var r *Request
-	err := s.store.View(ctx, func(tx Tx) (err error) {
+	err := s.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		r, err = tx.Request(b.Workspace, item.Request)
 		return err
 	})

@@ -74,7 +74,7 @@ func (x *execution) load(ctx context.Context) error {
 	}
 	var head json.RawMessage
 	var chunks []json.RawMessage
-	err = x.store.View(ctx, func(tx Tx) (err error) {
+	err = x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		head, chunks, err = tx.State(x.run.Workspace, x.run.ID)
 		return err
 	})
@@ -144,7 +144,7 @@ func (x *execution) takeRecorded(
 		return false, nil
 	}
 	var effects []*EffectRecord
-	err = x.store.View(ctx, func(tx Tx) (err error) {
+	err = x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		effects, err = tx.EffectsOfRun(x.run.Workspace, x.run.ID)
 		return err
 	})

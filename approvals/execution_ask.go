@@ -264,7 +264,7 @@ func (x *execution) room(ctx context.Context, in agent.Interruption) (*unmet, er
 
 // pending counts the requester's pending requests.
 func (x *execution) pending(ctx context.Context) (n int, err error) {
-	err = x.store.View(ctx, func(tx Tx) (err error) {
+	err = x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		n, err = tx.PendingOf(x.run.Workspace, x.run.Requester)
 		return err
 	})

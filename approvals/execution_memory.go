@@ -32,7 +32,7 @@ func (x *execution) memory(ctx context.Context) (recollection, error) {
 	}
 	var chunks []json.RawMessage
 	var older int
-	err := x.store.View(ctx, func(tx Tx) (err error) {
+	err := x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		chunks, older, err = tx.SessionTail(x.run.Workspace, x.run.Place, room)
 		return err
 	})

@@ -53,7 +53,7 @@ func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error)
 		return false, nil
 	}
 	var r *Run
-	err = w.store.View(ctx, func(tx Tx) (err error) {
+	err = w.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		r, err = tx.Run(job.Workspace, RunID(job.ID))
 		return err
 	})

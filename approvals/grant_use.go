@@ -185,7 +185,7 @@ func (p *permit) underGrant(ctx context.Context, id GrantID) error {
 	p.authority.Grant = id
 	var g *Grant
 	var now time.Time
-	err := p.x.store.View(ctx, func(tx Tx) (err error) {
+	err := p.x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		g, err = tx.Grant(p.x.run.Workspace, id)
 		now = tx.Now()
 		return err

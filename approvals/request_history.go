@@ -93,7 +93,7 @@ func (h *past) collect(ctx context.Context) error {
 func (h *past) read(ctx context.Context, q RequestQuery) (
 	heads []*RequestHead, next RequestID, now time.Time, err error,
 ) {
-	err = h.people.service.store.View(ctx, func(tx Tx) error {
+	err = h.people.service.store.View(WithOneRead(ctx, true), func(tx Tx) error {
 		heads, next, err = tx.QueryRequests(q)
 		now = tx.Now()
 		return err

@@ -83,7 +83,7 @@ func (l *listing) collect(ctx context.Context) error {
 func (l *listing) heads(
 	ctx context.Context, after RequestID, most int,
 ) (heads []*RequestHead, next RequestID, now time.Time, err error) {
-	err = l.service.store.View(ctx, func(tx Tx) error {
+	err = l.service.store.View(WithOneRead(ctx, true), func(tx Tx) error {
 		heads, next, err = tx.QueryRequests(RequestQuery{
 			Workspace: l.query.Workspace, Status: RequestPending, After: after, Limit: most,
 		})

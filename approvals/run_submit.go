@@ -92,7 +92,7 @@ func (a *admission) judge(ctx context.Context) (refusal, open error) {
 	if _, putOff := errors.AsType[*RetryError](refusal); !putOff || !patient {
 		return refusal, nil
 	}
-	err := a.service.store.View(ctx, func(tx Tx) error {
+	err := a.service.store.View(WithOneRead(ctx, true), func(tx Tx) error {
 		_, err := tx.ActiveRun(a.in.Workspace, a.in.Place)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 type known struct {
 	runs     map[runKey]runLists
 	requests map[requestKey]requestLists
+	outbox   map[outboxKey]bool // entries that are there, and so are no dead letters
 }
 
 type runKey struct {
@@ -25,7 +26,20 @@ type requestKey struct {
 	id approvals.RequestID
 }
 
-func newKnown() known { return known{map[runKey]runLists{}, map[requestKey]requestLists{}} }
+type outboxKey struct {
+	approvals.CopyKey
+	id approvals.NotificationID
+}
+
+func keyInOutbox(n *approvals.Notification) outboxKey {
+	k := outboxKey{approvals.CopyKey{Workspace: n.Workspace, Place: n.Place, Copy: n.Copy}, n.ID}
+	k.Place.Direct = false
+	return k
+}
+
+func newKnown() known {
+	return known{map[runKey]runLists{}, map[requestKey]requestLists{}, map[outboxKey]bool{}}
+}
 
 // runLists says in which lists a run is, and what the one of open runs holds.
 type runLists struct {

@@ -47,6 +47,9 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	key := func(more ...any) []any {
 		return append(placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID)), more...)
 	}
+	at := keyInOutbox(n)
+	waits := t.known.outbox[at]
+	t.known.outbox[at] = n.Dead.IsZero()
 	switch isNew := !t.now.IsZero() && n.Created.Equal(t.now); {
 	case !n.Dead.IsZero():
 		t.put(removeNotification, nil, key()...)
@@ -54,7 +57,9 @@ func (t *tx) PutNotification(n *approvals.Notification) error {
 	case isNew && t.shared != nil: // then there is no dead letter of it either
 		t.put(newNotification, errNotNew, key(n.Place.Direct, n.Created, data)...)
 	default:
-		t.put(removeDead, nil, key()...)
+		if !waits {
+			t.put(removeDead, nil, key()...)
+		}
 		t.put(putNotification, nil, key(n.Place.Direct, n.Created, data)...)
 	}
 	return nil
@@ -67,8 +72,12 @@ func (t *tx) Notifications(ws approvals.WorkspaceID, p approvals.Place, c approv
 		return nil, err
 	}
 	at := []string{outboxAt(ws, p, c)}
-	return listBy[approvals.Notification](t, readQueue, at, kindNotification, append(placeKey(ws, p), string(c)),
+	page, err := listBy[approvals.Notification](t, readQueue, at, kindNotification, append(placeKey(ws, p), string(c)),
 		placeArgs(ws, p, text(c), int64(limit))...)
+	for _, n := range page {
+		t.known.outbox[keyInOutbox(n)] = true
+	}
+	return page, err
 }
 
 func (t *tx) DeleteNotification(n *approvals.Notification) error {
@@ -76,8 +85,12 @@ func (t *tx) DeleteNotification(n *approvals.Notification) error {
 		return err
 	}
 	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
-	for _, r := range []*rowStatement{removeNotification, removeDead} {
-		t.put(r, nil, placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))...)
+	key := placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))
+	t.put(removeNotification, nil, key...)
+	if at := keyInOutbox(n); !t.known.outbox[at] {
+		t.put(removeDead, nil, key...)
+	} else {
+		delete(t.known.outbox, at)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"countersign/approvals"
 )
@@ -90,18 +91,30 @@ returning j.workspace, j.kind, j.id, j.grp, extract(epoch from j.due - now())::f
 
 // end writes down how handlers ended and returns the jobs that stay. reminders has others told of them, too. Rows are
 // locked in the order of their keys, as those who share a transaction lock them, so that few deadlocks have to be ended
-// by the server; one is tried again.
+// by the server; one is tried again. What a handler has done and nobody has asked for since takes one statement.
 func (c *claims) end(ctx context.Context, jobs []endedJob, reminders bool) (stay []foundJob, err error) {
 	jobs = slices.SortedFunc(slices.Values(jobs), func(a, b endedJob) int { return a.key.compare(b.key) })
 	b := new(pgx.Batch)
-	for _, j := range jobs {
-		b.Queue(c.fenced(sqlAckJob), j.key.args(c.owner, j.number, int32(j.outcome))...)
+	var asked []endedJob // that are not done, although their handlers have succeeded
+	repeat := func(b *pgx.Batch, j *endedJob) {
 		args := j.key.args(c.owner, j.number, int32(j.outcome), j.after, j.firm, j.counts)
-		repeat := b.Queue(c.fenced(sqlRepeatJob), args...)
-		repeat.Query(func(rows pgx.Rows) error {
+		b.Queue(c.fenced(sqlRepeatJob), args...).Query(func(rows pgx.Rows) error {
 			found, err := collectFound(rows)
 			stay = append(stay, found...)
 			return err
+		})
+	}
+	for _, j := range jobs {
+		done := b.Queue(c.fenced(sqlAckJob), j.key.args(c.owner, j.number, int32(j.outcome))...)
+		if j.outcome != succeeded {
+			repeat(b, &j)
+			continue
+		}
+		done.Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == 0 {
+				asked = append(asked, j)
+			}
+			return nil
 		})
 	}
 	if reminders {
@@ -114,6 +127,13 @@ func (c *claims) end(ctx context.Context, jobs []endedJob, reminders bool) (stay
 			return nil, err
 		}
 		b.Queue(sqlRemind, args...)
+	}
+	if err := c.db.SendBatch(ctx, b).Close(); err != nil || len(asked) == 0 {
+		return stay, err
+	}
+	b = new(pgx.Batch)
+	for i := range asked {
+		repeat(b, &asked[i])
 	}
 	return stay, c.db.SendBatch(ctx, b).Close()
 }
