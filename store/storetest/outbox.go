@@ -118,6 +118,32 @@ func testDeadLetters(s *suite) {
 	})
 	s.expectQueue("", 10, "ntf_4/0")
 	ids("", 10)
+	within := func(do ...func(approvals.Tx) error) { // one transaction, which has read the queue
+		s.Helper()
+		s.update(func(tx approvals.Tx) error {
+			_, err := tx.Notifications(ws, place, "", 10)
+			for _, change := range do {
+				err = errors.Join(err, change(tx))
+			}
+			return err
+		})
+	}
+	put := func(n *approvals.Notification) func(approvals.Tx) error {
+		return func(tx approvals.Tx) error { return tx.PutNotification(n) }
+	}
+	remove := func(tx approvals.Tx) error { return tx.DeleteNotification(notification("ntf_4")) }
+	within(put(dead("ntf_4")), put(notification("ntf_4")))
+	s.expectQueue("", 10, "ntf_4/0")
+	ids("", 10)
+	within(put(notification("ntf_4")), put(dead("ntf_4")))
+	s.expectQueue("", 10)
+	ids("", 10, "ntf_4")
+	within(put(notification("ntf_4")), put(dead("ntf_4")), remove)
+	s.expectQueue("", 10)
+	ids("", 10)
+	within(put(notification("ntf_4")), remove, put(dead("ntf_4")), put(notification("ntf_4")))
+	s.expectQueue("", 10, "ntf_4/0")
+	ids("", 10)
 }
 
 func testUndeliveredPlaces(s *suite) {
