@@ -137,6 +137,8 @@ func (g *Grant) digest() (agent.Digest, error) {
 type GrantTx interface {
 	// Grant returns the grant, or ErrNotFound.
 	Grant(ws WorkspaceID, id GrantID) (*Grant, error)
+	// GrantsByID returns the grants with these ids, in that order, in one read; those that are not there are left out.
+	GrantsByID(ws WorkspaceID, ids []GrantID) ([]*Grant, error)
 	// PutGrant adds or replaces a grant. Agent, Tool and Expires never change.
 	PutGrant(g *Grant) error
 	// Grants lists the grants of the workspace by id, behind the given one, at most limit, whatever their state.

@@ -87,13 +87,12 @@ func (rec *RunRecord) readEffects(tx Tx) error {
 			continue
 		}
 		used = append(used, e.Grant)
-		g, err := tx.Grant(rec.Workspace, e.Grant)
-		if err != nil {
-			return err
-		}
-		rec.Grants = append(rec.Grants, g)
 	}
-	return nil
+	rec.Grants, err = tx.GrantsByID(rec.Workspace, used)
+	if err == nil && len(rec.Grants) != len(used) {
+		err = fmt.Errorf("%d of the grants %v are there: %w", len(rec.Grants), used, ErrNotFound)
+	}
+	return err
 }
 
 const (

@@ -360,6 +360,9 @@ type OutboxTx interface {
 	// UndeliveredPlaces lists copies of places, of all workspaces, for which notifications wait that were created
 	// before the one instant, or after the other, when nothing can have been; at most limit.
 	UndeliveredPlaces(before, latest time.Time, limit int) ([]CopyKey, error)
+	// Undelivered counts the notifications, of all workspaces, that wait, and returns when the oldest of them was
+	// created; zero when none does. It stops at the limit, and then counts some of them.
+	Undelivered(limit int) (n int, oldest time.Time, err error)
 	// DeadLetters lists the dead letters of the workspace by id, behind the given one, at most limit.
 	DeadLetters(ws WorkspaceID, after NotificationID, limit int) ([]*Notification, error)
 }

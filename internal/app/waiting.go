@@ -165,7 +165,7 @@ func (n *numbers) countPending(
 	for more := true; more; more = q.After != "" {
 		var page []*approvals.RequestHead
 		var next approvals.RequestID
-		err := st.View(ctx, func(tx approvals.Tx) (err error) {
+		err := st.View(approvals.WithOneRead(ctx, true), func(tx approvals.Tx) (err error) {
 			page, next, err = tx.QueryRequests(q)
 			return err
 		})
@@ -198,7 +198,7 @@ func earlier(a, b time.Time) time.Time {
 
 // findUnsealed looks for the oldest entry of the trail that waits to be linked.
 func (n *numbers) findUnsealed(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) error {
-	return st.View(ctx, func(tx approvals.Tx) error {
+	return st.View(approvals.WithOneRead(ctx, true), func(tx approvals.Tx) error {
 		entries, err := tx.UnsealedAudit(ws, 1)
 		if err == nil && len(entries) > 0 {
 			n.oldestUnsealed = earlier(n.oldestUnsealed, entries[0].At)
@@ -209,26 +209,10 @@ func (n *numbers) findUnsealed(ctx context.Context, st approvals.Store, ws appro
 
 // countOutbox counts what is not delivered yet.
 func (n *numbers) countOutbox(ctx context.Context, st approvals.Store) error {
-	var queues []approvals.CopyKey
-	err := st.View(ctx, func(tx approvals.Tx) (err error) {
-		queues, err = tx.UndeliveredPlaces(farAhead, farAhead, waitingMost)
+	return st.View(approvals.WithOneRead(ctx, true), func(tx approvals.Tx) (err error) {
+		n.outbox, n.oldestOutbox, err = tx.Undelivered(waitingMost)
 		return err
 	})
-	for _, k := range queues {
-		if err != nil || n.outbox >= waitingMost {
-			return err
-		}
-		var list []*approvals.Notification
-		err = st.View(ctx, func(tx approvals.Tx) (err error) {
-			list, err = tx.Notifications(k.Workspace, k.Place, k.Copy, waitingMost-n.outbox)
-			return err
-		})
-		for _, o := range list {
-			n.oldestOutbox = earlier(n.oldestOutbox, o.Created)
-		}
-		n.outbox += len(list)
-	}
-	return err
 }
 
 func (n *numbers) countLetters(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) error {

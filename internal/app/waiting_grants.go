@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"countersign/approvals"
@@ -48,16 +47,26 @@ func (g *openGrants) read(ctx context.Context, st approvals.Store, ws approvals.
 
 // again reads the grants that were open.
 func (g *openGrants) again(ctx context.Context, st approvals.Store, ws approvals.WorkspaceID) error {
-	return st.View(ctx, func(tx approvals.Tx) error {
-		for k, expires := range g.open {
-			if k.ws != ws {
-				continue
-			}
-			now, err := tx.Grant(ws, k.id)
-			if err != nil && !errors.Is(err, approvals.ErrNotFound) {
-				return err
-			}
-			if err != nil || !now.Open() || !tx.Now().Before(expires) {
+	var ids []approvals.GrantID
+	for k := range g.open {
+		if k.ws == ws {
+			ids = append(ids, k.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return st.View(approvals.WithOneRead(ctx, true), func(tx approvals.Tx) error {
+		now, err := tx.GrantsByID(ws, ids)
+		if err != nil {
+			return err
+		}
+		open := make(map[approvals.GrantID]bool, len(now))
+		for _, n := range now {
+			open[n.ID] = n.Open()
+		}
+		for _, id := range ids {
+			if k := (grantKey{ws, id}); !open[id] || !tx.Now().Before(g.open[k]) {
 				delete(g.open, k)
 			}
 		}

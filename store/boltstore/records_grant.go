@@ -37,6 +37,24 @@ func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (g *approvals
 	return g, nil
 }
 
+func (t *tx) GrantsByID(ws approvals.WorkspaceID, ids []approvals.GrantID) (list []*approvals.Grant, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		g, err := t.Grant(ws, id)
+		if errors.Is(err, approvals.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, g)
+	}
+	return list, nil
+}
+
 func (t *tx) PutGrant(g *approvals.Grant) (err error) {
 	defer t.end(t.begin(), &err)
 	if err := errors.Join(t.usable(true), identified("grant", string(g.Workspace), string(g.ID))); err != nil {

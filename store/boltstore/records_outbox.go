@@ -82,6 +82,28 @@ func (t *tx) UndeliveredPlaces(before, latest time.Time, limit int) (list []appr
 	return list[:min(len(list), limit)], err
 }
 
+func (t *tx) Undelivered(limit int) (n int, oldest time.Time, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return 0, oldest, err
+	}
+	err = t.eachQueued(func(ws, id string) (bool, error) {
+		err := t.scan(bucketQueue, key(ws, id, partNotification), nil, func(k, v []byte) (bool, error) {
+			waits := new(approvals.Notification)
+			if err := t.decode(bucketQueue, k, v, waits); err != nil {
+				return false, err
+			}
+			if n == 0 || waits.Created.Before(oldest) {
+				oldest = waits.Created
+			}
+			n++
+			return n < limit, nil
+		})
+		return n < limit, err
+	})
+	return n, oldest, err
+}
+
 // copyOrder returns a key by which copies are in the order of the parts of their places.
 func copyOrder(k approvals.CopyKey) []byte {
 	return appendPart(placeKey(k.Workspace, k.Place), string(k.Copy))

@@ -20,6 +20,24 @@ func (t *tx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.G
 	return g, nil
 }
 
+func (t *tx) GrantsByID(ws approvals.WorkspaceID, ids []approvals.GrantID) ([]*approvals.Grant, error) {
+	if err := t.usable(false); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	keys, of := make([]string, len(ids)), make([]string, len(ids))
+	for i, id := range ids {
+		keys[i], of[i] = text(id), placeIn("grants", text(ws), text(id))
+	}
+	list, err := listOf[approvals.Grant](t, of, kindGrant, []string{string(ws)}, 1, `select u.id, r.record
+		from unnest($2::text[]) with ordinality as u (id, n)
+		cross join lateral (select record from grants where workspace = $1 and id = u.id offset 0) r order by u.n`,
+		text(ws), keys)
+	if err != nil {
+		return nil, fmt.Errorf("grants %v: %w", ids, err)
+	}
+	return list, nil
+}
+
 var putGrant = upsert("grants", 2, "workspace", "id", "agent", "tool", "expires timestamptz", "open bool",
 	"record bytea")
 

@@ -114,6 +114,21 @@ func (t *tx) UndeliveredPlaces(before, latest time.Time, limit int) (list []appr
 	return list, err
 }
 
+func (t *tx) Undelivered(limit int) (n int, oldest time.Time, err error) {
+	if err := t.usable(false); err != nil || limit <= 0 {
+		return 0, oldest, err
+	}
+	err = t.query(func(rows pgx.Rows) error {
+		var at *time.Time
+		err := rows.Scan(&n, &at)
+		if at != nil {
+			oldest = at.UTC()
+		}
+		return err
+	}, "select count(*), min(created) from (select created from outbox limit $1) o", limit)
+	return n, oldest, err
+}
+
 func (t *tx) DeadLetters(ws approvals.WorkspaceID, after approvals.NotificationID, limit int) (
 	all []*approvals.Notification, err error,
 ) {

@@ -31,6 +31,12 @@ func (t listsEnded) OpenGrants(
 	return all[:min(len(all), max(limit, 0))], err
 }
 
+type sortsGrants struct{ approvals.Tx }
+
+func (t sortsGrants) GrantsByID(ws approvals.WorkspaceID, ids []approvals.GrantID) ([]*approvals.Grant, error) {
+	return t.Tx.GrantsByID(ws, slices.Sorted(slices.Values(ids)))
+}
+
 type listsOpen struct{ approvals.Tx }
 
 func (t listsOpen) Grants(

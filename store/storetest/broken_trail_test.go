@@ -116,6 +116,26 @@ func (t deadWait) Notifications(ws approvals.WorkspaceID, p approvals.Place, aud
 	return list(m, queueKey(ws, p, audience), limit, anything[approvals.Notification])
 }
 
+// countsDead counts what was given up as well.
+type countsDead struct{ approvals.Tx }
+
+func (t countsDead) Undelivered(limit int) (n int, oldest time.Time, err error) {
+	n, oldest, err = t.Tx.Undelivered(limit)
+	letters, err2 := t.Tx.DeadLetters(ws, "", limit)
+	return n + len(letters), oldest, errors.Join(err, err2)
+}
+
+// countsFirst takes the first in order for the oldest.
+type countsFirst struct{ approvals.Tx }
+
+func (t countsFirst) Undelivered(limit int) (n int, oldest time.Time, err error) {
+	n, _, err = t.Tx.Undelivered(limit)
+	if n > 0 {
+		oldest = now()
+	}
+	return n, oldest, err
+}
+
 type futureUnseen struct{ approvals.Tx }
 
 func (t futureUnseen) UndeliveredPlaces(before, _ time.Time, limit int) ([]approvals.CopyKey, error) {

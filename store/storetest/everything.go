@@ -90,6 +90,7 @@ func finders(tx approvals.Tx, w approvals.WorkspaceID) []finder {
 		{"effect of run", func() (bool, error) { return some(tx.EffectsOfRun(w, "run_1")) }},
 		{"grant", func() (bool, error) { return one(tx.Grant(w, "grant_1")) }},
 		{"grants", func() (bool, error) { return some(tx.Grants(w, "", 10)) }},
+		{"grants by id", func() (bool, error) { return some(tx.GrantsByID(w, []approvals.GrantID{"grant_1"})) }},
 		{"open grants", func() (bool, error) { return some(tx.OpenGrants(w, "ops", "pay", now(), 10)) }},
 		{"audit head", func() (bool, error) { return one(tx.AuditHead(w)) }},
 		{"audit entry", func() (bool, error) { return some(tx.AuditEntries(w, 0, 10)) }},

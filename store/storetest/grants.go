@@ -11,6 +11,7 @@ import (
 func grants() []promise {
 	return []promise{
 		{"Grant", "what people allowed is read again as they meant it, and a revocation is never lost", testGrant},
+		{"GrantsByID", "what is known of several grants is read at once, and some of them may be gone", testGrantsByID},
 		{"Grants", "whoever looks for a grant to revoke finds each of them once, also those that have ended",
 			testGrants},
 		{"OpenGrants", "a call is held against the grants for its tool that still count, and against no others",
@@ -49,6 +50,33 @@ func testGrant(s *suite) {
 			return err
 		})
 		g.Used, g.Revoked, g.RevokedReason = g.Used+1, now(), "too wide"
+	}
+}
+
+func testGrantsByID(s *suite) {
+	another, over := grant("grant_2"), grant("grant_3")
+	another.Workspace, over.Revoked = other, now()
+	s.update(func(tx approvals.Tx) error {
+		return errors.Join(tx.PutGrant(grant("grant_1")), tx.PutGrant(another), tx.PutGrant(over),
+			tx.PutGrant(grant("grant_10")))
+	})
+	for _, c := range []struct{ ask, want []approvals.GrantID }{
+		{[]approvals.GrantID{"grant_3", "grant_1"}, []approvals.GrantID{"grant_3", "grant_1"}},
+		{[]approvals.GrantID{"grant_9", "grant_10", "", "grant_2"}, []approvals.GrantID{"grant_10"}},
+		{[]approvals.GrantID{"grant_1", "grant_3", "grant_1"}, []approvals.GrantID{"grant_1", "grant_3", "grant_1"}},
+		{[]approvals.GrantID{"grant_"}, nil},
+		{nil, nil},
+	} {
+		s.view(func(tx approvals.Tx) error {
+			list, err := tx.GrantsByID(ws, c.ask)
+			same(s, fmt.Sprintf("grants %v", c.ask), c.want, idsOf(list, grantID))
+			for _, g := range list {
+				if g.Open() == (g.ID == "grant_3") || g.Tool != "pay" {
+					s.Errorf("%s is another one than was put: %+v", g.ID, g)
+				}
+			}
+			return err
+		})
 	}
 }
 

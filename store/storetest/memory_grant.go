@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -11,6 +12,23 @@ import (
 
 func (t *memoryTx) Grant(ws approvals.WorkspaceID, id approvals.GrantID) (*approvals.Grant, error) {
 	return get[approvals.Grant](t, key("grant", ws, string(id)))
+}
+
+func (t *memoryTx) GrantsByID(
+	ws approvals.WorkspaceID, ids []approvals.GrantID,
+) (found []*approvals.Grant, err error) {
+	err = t.reading()
+	for _, id := range ids {
+		g, err := t.Grant(ws, id)
+		if errors.Is(err, approvals.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, g)
+	}
+	return found, err
 }
 
 func (t *memoryTx) PutGrant(g *approvals.Grant) error {

@@ -50,6 +50,20 @@ func (t *memoryTx) UndeliveredPlaces(before, latest time.Time, limit int) ([]app
 	return keys, nil
 }
 
+func (t *memoryTx) Undelivered(limit int) (n int, oldest time.Time, err error) {
+	err = t.reading()
+	for waiting := range matching(t, everywhere("notification"), waits) {
+		if n >= limit {
+			break
+		}
+		if n == 0 || waiting.Created.Before(oldest) {
+			oldest = waiting.Created
+		}
+		n++
+	}
+	return n, oldest, err
+}
+
 func (t *memoryTx) DeadLetters(ws approvals.WorkspaceID, after approvals.NotificationID, limit int) (
 	[]*approvals.Notification, error) {
 	dead, err := list(t, key("notification", ws), math.MaxInt, func(n *approvals.Notification) bool {

@@ -178,6 +178,21 @@ func testUndeliveredPlaces(s *suite) {
 			return err
 		})
 	}
+	count := func(limit, want, oldest int) {
+		s.Helper()
+		s.view(func(tx approvals.Tx) error {
+			n, at, err := tx.Undelivered(limit)
+			if since := start.Add(time.Duration(oldest) * time.Minute); n != want || want > 0 && !at.Equal(since) {
+				s.Errorf("%d are undelivered up to %d, since %s; want %d, since %s", n, limit, at, want, since)
+			}
+			if want == 0 && !at.IsZero() {
+				s.Errorf("nothing is undelivered since %s", at)
+			}
+			return err
+		})
+	}
+	count(100, 7, 0)
+	count(0, 0, 0)
 	expect(9, 10, thread, direct, late, foreign)
 	expect(9, 2, thread, direct)
 	expect(5, 10, thread, direct, foreign)
@@ -190,6 +205,21 @@ func testUndeliveredPlaces(s *suite) {
 		return errors.Join(tx.DeleteNotification(n), tx.PutNotification(m))
 	})
 	s.reopen()
+	count(100, 5, 0)
+	s.view(func(tx approvals.Tx) error {
+		n, at, err := tx.Undelivered(2)
+		if n != 2 || at.Before(start) {
+			s.Errorf("%d, since %s, want 2", n, at)
+		}
+		return err
+	})
+	s.update(func(tx approvals.Tx) error {
+		n := notification("ntf_6")
+		n.Workspace = other
+		return tx.DeleteNotification(n)
+	})
+	count(100, 4, 1)
+	put("ntf_6", foreign, 0, asIs)
 	expect(2, 10, thread, foreign)
 	expect(1, 10, foreign)
 	expect(6, 10, thread, late, foreign)

@@ -91,6 +91,9 @@ func (s *suite) ownRequests() []ownership {
 			func(tx approvals.Tx) ([]*approvals.Grant, error) { return only(tx.Grant(w, given().ID)) },
 			func(tx approvals.Tx) ([]*approvals.Grant, error) { return tx.Grants(w, "", 10) },
 			func(tx approvals.Tx) ([]*approvals.Grant, error) {
+				return tx.GrantsByID(w, []approvals.GrantID{given().ID})
+			},
+			func(tx approvals.Tx) ([]*approvals.Grant, error) {
 				return tx.OpenGrants(w, given().Agent, given().Tool, time.Unix(0, 0), 10)
 			}),
 		owns(s, effect,

@@ -323,9 +323,9 @@ func testDeleteRun(s *suite) {
 		s.query(approvals.RequestQuery{Workspace: ws, Limit: 10}))
 	s.update(func(tx approvals.Tx) error { return tx.DeleteRun(ws, "run_1") })
 	s.expectOnly("audit head", "audit entry", "unsealed entry", "audit workspace", "input", "memory", "notification",
-		"copy of notification", "dead letter", "undelivered place", "grant", "grants", "open grants", "event",
-		"place with memory", "time of memory", "request", "requests by id", "head of request", "request of run",
-		"request of runs", "callback", "installation", "installations")
+		"copy of notification", "dead letter", "undelivered place", "grant", "grants", "grants by id", "open grants",
+		"event", "place with memory", "time of memory", "request", "requests by id", "head of request",
+		"request of run", "request of runs", "callback", "installation", "installations")
 }
 
 // expectOnly checks that of everything these kinds are there, apart from runs that wait for a worker.
