@@ -79,7 +79,7 @@ var bugs = []bug{
 
 	// What the store in PostgreSQL promises beside the contract of all stores: several processes, lost connections.
 	database("commit_given_up", "a commit whose answer was lost counts as one that failed", "^TestCommitCut$",
-		edit{"switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn)); {",
+		edit{"switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn.Conn())); {",
 			`switch outcome, asking := "aborted", error(nil); {`}),
 	database("commit_believed", "a commit whose answer was lost counts as one that succeeded", "^TestCommitCut$",
 		edit{`case outcome == "committed":`, `case outcome != "":`}),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +63,30 @@ func TestCommitCut(t *testing.T) {
 		if runs != want || p.Cuts.Load() != cuts+1 {
 			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.Cuts.Load()-cuts)
 		}
+	}
+}
+
+// TestCommitsCutAtOnce has as many callers lose their connections at a COMMIT as a pool has connections: each can ask
+// what became of its own.
+func TestCommitsCutAtOnce(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	s := openStore(t, url+"&pool_max_conns=2", Config{})
+	p.Every.Store(2)
+	ctx, cancel := context.WithTimeout(approvals.WithOwnTransaction(t.Context()), *awaiting)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := s.Update(ctx, writeEffect(fmt.Sprint(i))); err != nil {
+				t.Errorf("effect %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	p.Every.Store(0)
+	if cuts := p.Cuts.Load(); cuts < 10 {
+		t.Errorf("%d commits were cut", cuts)
 	}
 }
 
@@ -150,7 +175,7 @@ func TestOtherHistory(t *testing.T) {
 	number := func() (id, history string) {
 		err := s.update(t.Context(), func(t *tx) error {
 			t.Now()
-			id, history = t.id, historyOf(t.conn)
+			id, history = t.id, historyOf(t.conn.Conn())
 			return nil
 		})
 		if err != nil {
