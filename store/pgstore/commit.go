@@ -62,10 +62,11 @@ func (t *tx) beginFirst() error {
 	return err
 }
 
-// answered reports whether err is the server's own word that it has not committed. What it says when it stops is not:
-// the commit may have come before.
+// answered reports whether err is the server's own word that it has not committed. What it says when it stops is not,
+// nor what it dies of, such as a sync of its log that failed: the commit may have come before.
 func answered(err error) bool {
 	refusal, ok := errors.AsType[*pgconn.PgError](err)
+	ok = ok && refusal.SeverityUnlocalized == "ERROR"
 	return errors.Is(err, errNotCommitted) || ok && refusal.Code[:2] != "57" && refusal.Code[:2] != "08"
 }
 
