@@ -76,7 +76,12 @@ var settings = map[string]string{
 	idleTimeout:         strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 
-const defaultConns = 8 // of each pool, unless the URL says pool_max_conns
+const (
+	defaultConns = 8 // of each pool, unless the URL says pool_max_conns
+	// pingTimeout is how long a connection that was not used for a second may take to answer before it counts as lost,
+	// unless the URL says pool_ping_timeout. Nothing is heard of those to a host that has lost its power.
+	pingTimeout = time.Second
+)
 
 // readURL takes the schema out of the URL and returns how to connect. No error repeats the URL, which may hold a
 // password.
@@ -98,7 +103,7 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
 	}
 	query.Del("schema")
-	sized := query.Has("pool_max_conns")
+	sized, pinged := query.Has("pool_max_conns"), query.Has("pool_ping_timeout")
 	u.RawQuery = query.Encode()
 	cfg, err := pgxpool.ParseConfig(u.String())
 	if file, ok := errors.AsType[*fs.PathError](err); ok { // its text is about the file alone, which is not the store
@@ -110,6 +115,9 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	}
 	if !sized {
 		cfg.MaxConns = defaultConns
+	}
+	if !pinged {
+		cfg.PingTimeout = pingTimeout
 	}
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	for k, v := range settings {

@@ -189,6 +189,8 @@ func (d *scheduler) startRenew(ctx context.Context, now time.Time) {
 	}
 	until := now.Add(d.set.claimLease())
 	d.talk(context.WithoutCancel(ctx), &d.prolong, "leases", func(ctx context.Context) (func(time.Time), error) {
+		ctx, cancel := context.WithTimeout(ctx, d.set.claimLease()/3) // before they lapse it is tried once more
+		defer cancel()
 		ours, err := d.claims.renew(ctx, jobs)
 		return func(time.Time) {
 			if err != nil {
