@@ -132,14 +132,14 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 }
 
 // prepare brings the schema up to date, River's tables included, while no other process does. The lock is the
-// session's, so it ends with a process that is killed.
+// session's, so it ends with a process that is killed. The steps use the pools, which may have one connection each.
 func (s *Store) prepare(ctx context.Context) error {
 	if !s.cfg.ReadOnly {
-		conn, err := s.clicks.Acquire(ctx) // the steps use the others
+		conn, err := pgx.ConnectConfig(ctx, s.clicks.Config().ConnConfig)
 		if err != nil {
 			return err
 		}
-		defer conn.Release()
+		defer conn.Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
 		lock := fnv.New64a()
 		lock.Write([]byte("countersign migrations " + s.schema))
 		key := int64(lock.Sum64())
@@ -150,7 +150,6 @@ func (s *Store) prepare(ctx context.Context) error {
 		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", key); err != nil {
 			return fmt.Errorf("wait for another process that migrates: %w", err)
 		}
-		defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
 	}
 	if err := s.migrate(ctx); err != nil {
 		return err
