@@ -2,8 +2,12 @@ package pgstore
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"countersign/approvals"
 	"countersign/store/storetest"
@@ -114,5 +118,33 @@ func enqueueJobs(t testing.TB, s approvals.Store, jobs ...approvals.Job) {
 	err := s.Update(context.WithoutCancel(t.Context()), func(tx approvals.Tx) error { return tx.Enqueue(jobs...) })
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFailedClaimsAreTold: an operator reads of every time that the server has refused to claim jobs.
+func TestFailedClaimsAreTold(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	s := openStore(t, newURL(t), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, err := s.work.Exec(t.Context(), `create sequence refused;
+		create function refuse() returns trigger language plpgsql
+			as $$ begin raise 'no claim %', nextval('refused'); end $$;
+		create trigger refuse before update of claim_owner on jobs for each row execute function refuse()`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueueJobs(t, s, job("run_1"))
+	stop := dispatch(t, s, func(context.Context, approvals.Job) error { return nil })
+	refused := 0
+	for begun := time.Now(); refused < 10; time.Sleep(10 * time.Millisecond) {
+		err := s.work.QueryRow(t.Context(), "select last_value from refused").Scan(&refused)
+		if err != nil || time.Since(begun) > *awaiting {
+			t.Fatalf("%d claims refused: %v", refused, err)
+		}
+	}
+	stop()
+	if told := strings.Count(log.String(), "no claim"); told < refused {
+		t.Errorf("%d claims were refused, and of %d it is told", refused, told)
 	}
 }
