@@ -29,10 +29,11 @@ type Proxy struct {
 
 // What happens to a COMMIT.
 const (
-	Pass      int32 = iota
-	CutBefore       // the server never sees it
-	CutAfter        // the server carries it out, and its answer is lost
-	StopAfter       // the server carries it out, and says that it stops before it has answered
+	Pass       int32 = iota
+	CutBefore        // the server never sees it
+	CutAfter         // the server carries it out, and its answer is lost
+	StopAfter        // the server carries it out, and says that it stops before it has answered
+	PanicAfter       // the server carries it out, and says that it has failed to write to its disk, and ends
 )
 
 // NewProxy forwards to a server's Unix socket.
@@ -129,11 +130,12 @@ func (p *Proxy) answers(client, server net.Conn) {
 			return
 		}
 		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) {
-			stops := p.Next.CompareAndSwap(StopAfter, Pass)
-			if last, err := stopping.Encode(nil); stops && err == nil {
-				client.Write(last)
+			for how, word := range lastWords {
+				if last, err := word.Encode(nil); err == nil && p.Next.CompareAndSwap(how, CutAfter) {
+					client.Write(last)
+				}
 			}
-			if stops || p.Next.CompareAndSwap(CutAfter, Pass) {
+			if p.Next.CompareAndSwap(CutAfter, Pass) {
 				p.Cuts.Add(1)
 				return
 			}
@@ -144,9 +146,13 @@ func (p *Proxy) answers(client, server net.Conn) {
 	}
 }
 
-// stopping is what the server says when it is told to stop.
-var stopping = pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
-	Message: "terminating connection due to administrator command"}
+// lastWords are what the server says when it is told to stop, and when the sync of its log fails.
+var lastWords = map[int32]*pgproto3.ErrorResponse{
+	StopAfter: {Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+		Message: "terminating connection due to administrator command"},
+	PanicAfter: {Severity: "PANIC", SeverityUnlocalized: "PANIC", Code: "58030",
+		Message: `could not fdatasync file "000000010000000000000001": Input/output error`},
+}
 
 // forgetful returns the first message of a session without the settings that it asks for.
 func forgetful(m []byte) []byte {

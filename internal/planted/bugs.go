@@ -79,7 +79,7 @@ var bugs = []bug{
 
 	// What the store in PostgreSQL promises beside the contract of all stores: several processes, lost connections.
 	database("commit_given_up", "a commit whose answer was lost counts as one that failed", "^TestCommitCut$",
-		edit{"switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn)); {",
+		edit{"switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn.Conn())); {",
 			`switch outcome, asking := "aborted", error(nil); {`}),
 	database("commit_believed", "a commit whose answer was lost counts as one that succeeded", "^TestCommitCut$",
 		edit{`case outcome == "committed":`, `case outcome != "":`}),
@@ -87,7 +87,10 @@ var bugs = []bug{
 		"^TestOtherHistory$",
 		edit{"if historyOf(conn) != history {", "if historyOf(conn) != history && false {"}),
 	database("stop_is_failure", "a server that stops is taken to say that it has not committed", "^TestCommitCut$",
+		edit{`refusal.SeverityUnlocalized == "ERROR"`, `refusal.Severity != "PANIC"`},
 		edit{`refusal.Code[:2] != "57" && refusal.Code[:2] != "08"`, `refusal.Code != ""`}),
+	database("death_is_failure", "what a server dies of is taken to say that it has not committed", "^TestCommitCut$",
+		edit{`refusal.SeverityUnlocalized == "ERROR"`, `refusal.Severity != ""`}),
 	database("read_committed", "transactions that write are not serializable", "^TestWriteSkew$",
 		edit{"begin isolation level serializable read write", "begin isolation level read committed read write"}),
 	database("no_second_try", "a transaction that the server refuses because of others is not tried again",

@@ -40,7 +40,7 @@ func (t *tx) commit() error {
 	if t.store.cfg.blind {
 		return fmt.Errorf("%w: %w", approvals.ErrCommitUnknown, err)
 	}
-	switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn)); {
+	switch outcome, asking := t.store.outcome(t.ctx, t.id, historyOf(t.conn.Conn())); {
 	case asking != nil:
 		return fmt.Errorf("%w: %w; nor can PostgreSQL be asked: %w", approvals.ErrCommitUnknown, err, asking)
 	case outcome == "committed":
@@ -62,10 +62,11 @@ func (t *tx) beginFirst() error {
 	return err
 }
 
-// answered reports whether err is the server's own word that it has not committed. What it says when it stops is not:
-// the commit may have come before.
+// answered reports whether err is the server's own word that it has not committed. What it says when it stops is not,
+// nor what it dies of, such as a sync of its log that failed: the commit may have come before.
 func answered(err error) bool {
 	refusal, ok := errors.AsType[*pgconn.PgError](err)
+	ok = ok && refusal.SeverityUnlocalized == "ERROR"
 	return errors.Is(err, errNotCommitted) || ok && refusal.Code[:2] != "57" && refusal.Code[:2] != "08"
 }
 
@@ -101,13 +102,14 @@ func (s *Store) outcome(ctx context.Context, id, history string) (outcome string
 
 var errOtherHistory = errors.New("it has crashed, or another server has taken its place")
 
-// ask asks the server once. A server that still waits for the lost connection to go on is told that it never will.
+// ask asks the server once. A server that still waits for the lost connection to go on is told that it never will. The
+// connection is none of a pool: those who ask keep the ones that they have lost, which may be all that a pool has.
 func (s *Store) ask(ctx context.Context, id, history string) (outcome string, err error) {
-	conn, err := s.pool(ctx).Acquire(ctx)
+	conn, err := pgx.ConnectConfig(ctx, s.pool(ctx).Config().ConnConfig)
 	if err != nil {
 		return "", err
 	}
-	defer conn.Release()
+	defer conn.Close(context.WithoutCancel(ctx))
 	if historyOf(conn) != history {
 		return "", errOtherHistory
 	}

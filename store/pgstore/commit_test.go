@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,14 +41,14 @@ func hasEffect(t testing.TB, s *Store, id string) bool {
 }
 
 // TestCommitCut cuts the connection at the COMMIT, before and after the server has seen it; one time the server says
-// that it stops, which is no word about the COMMIT either. The caller is told what is
+// that it stops, and one time that its disk fails, which is no word about the COMMIT either. The caller is told what is
 // so, and a closure whose transaction was committed does not run again.
 func TestCommitCut(t *testing.T) {
 	t.Parallel()
 	p, url := through(t)
 	s := openStore(t, url, Config{})
-	for i := range 21 {
-		how, runs := []int32{pgdev.CutBefore, pgdev.CutAfter, pgdev.StopAfter}[i%3], 0
+	for i := range 24 {
+		how, runs := []int32{pgdev.CutBefore, pgdev.CutAfter, pgdev.StopAfter, pgdev.PanicAfter}[i%4], 0
 		id := fmt.Sprint(i)
 		cuts := p.Cuts.Load()
 		p.Next.Store(how)
@@ -58,10 +59,37 @@ func TestCommitCut(t *testing.T) {
 		if err != nil || !hasEffect(t, s, id) {
 			t.Errorf("cut %d: %v, written: %v", how, err, hasEffect(t, s, id))
 		}
-		want := map[int32]int{pgdev.CutBefore: 2, pgdev.CutAfter: 1, pgdev.StopAfter: 1}[how]
+		want := 1
+		if how == pgdev.CutBefore {
+			want = 2
+		}
 		if runs != want || p.Cuts.Load() != cuts+1 {
 			t.Errorf("cut %d: the closure ran %d times, want %d; %d cuts", how, runs, want, p.Cuts.Load()-cuts)
 		}
+	}
+}
+
+// TestCommitsCutAtOnce has as many callers lose their connections at a COMMIT as a pool has connections: each can ask
+// what became of its own.
+func TestCommitsCutAtOnce(t *testing.T) {
+	t.Parallel()
+	p, url := through(t)
+	s := openStore(t, url+"&pool_max_conns=2", Config{})
+	p.Every.Store(2)
+	ctx, cancel := context.WithTimeout(approvals.WithOwnTransaction(t.Context()), *awaiting)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := s.Update(ctx, writeEffect(fmt.Sprint(i))); err != nil {
+				t.Errorf("effect %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	p.Every.Store(0)
+	if cuts := p.Cuts.Load(); cuts < 10 {
+		t.Errorf("%d commits were cut", cuts)
 	}
 }
 
@@ -150,7 +178,7 @@ func TestOtherHistory(t *testing.T) {
 	number := func() (id, history string) {
 		err := s.update(t.Context(), func(t *tx) error {
 			t.Now()
-			id, history = t.id, historyOf(t.conn)
+			id, history = t.id, historyOf(t.conn.Conn())
 			return nil
 		})
 		if err != nil {

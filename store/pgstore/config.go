@@ -58,7 +58,12 @@ const idleInTransaction = claimLease
 // idleTimeout names the setting of the server that says so.
 const idleTimeout = "idle_in_transaction_session_timeout"
 
-// settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
+// readOnlyDefault names the setting that says whether transactions that do not say it themselves may write.
+const readOnlyDefault = "default_transaction_read_only"
+
+// settings of every session. One that is read-only by a default that holds for a while, as where a disk is nearly full,
+// stays so for its life; records are written all the same, by transactions that say so, and nobody would do the jobs
+// that are planned with them. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
 // by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
 // with every other one that writes to it.
 var settings = map[string]string{
@@ -73,10 +78,16 @@ var settings = map[string]string{
 	"jit":               "off",
 	"statement_timeout": "30s",
 	"lock_timeout":      "10s",
+	readOnlyDefault:     "off",
 	idleTimeout:         strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 
-const defaultConns = 8 // of each pool, unless the URL says pool_max_conns
+const (
+	defaultConns = 8 // of each pool, unless the URL says pool_max_conns
+	// pingTimeout is how long a connection that was not used for a second may take to answer before it counts as lost,
+	// unless the URL says pool_ping_timeout. Nothing is heard of those to a host that has lost its power.
+	pingTimeout = time.Second
+)
 
 // readURL takes the schema out of the URL and returns how to connect. No error repeats the URL, which may hold a
 // password.
@@ -98,7 +109,7 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
 	}
 	query.Del("schema")
-	sized := query.Has("pool_max_conns")
+	sized, pinged := query.Has("pool_max_conns"), query.Has("pool_ping_timeout")
 	u.RawQuery = query.Encode()
 	cfg, err := pgxpool.ParseConfig(u.String())
 	if file, ok := errors.AsType[*fs.PathError](err); ok { // its text is about the file alone, which is not the store
@@ -111,6 +122,9 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	if !sized {
 		cfg.MaxConns = defaultConns
 	}
+	if !pinged {
+		cfg.PingTimeout = pingTimeout
+	}
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	for k, v := range settings {
 		if readOnly && k == idleTimeout {
@@ -122,7 +136,7 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	}
 	cfg.ConnConfig.RuntimeParams["search_path"] = schema
 	if readOnly {
-		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+		cfg.ConnConfig.RuntimeParams[readOnlyDefault] = "on"
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = 5 * time.Second

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,25 @@ func TestSchemas(t *testing.T) {
 	if !hasEffect(t, a, "1") || hasEffect(t, b, "1") {
 		t.Error("two schemas are not apart")
 	}
+}
+
+// TestOneConnection: a store opens, writes and hands out jobs with one connection for those who click and one for work.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), *awaiting)
+	defer cancel()
+	s, err := Open(ctx, newURL(t)+"&pool_max_conns=1", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	handled := make(chan string, 1)
+	defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+		handled <- j.ID
+		return s.Update(ctx, writeEffect("1"))
+	})()
+	enqueueJobs(t, s, job("run_1"))
+	await(t, "the job", handled)
 }
 
 func TestStandbyRefused(t *testing.T) {

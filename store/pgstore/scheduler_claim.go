@@ -19,6 +19,7 @@ type claimedJob struct {
 	key    jobKey
 	slot   string // the group whose slot it takes
 	number int64  // of the claims of this Dispatch
+	bad    error  // why no handler can be given it
 }
 
 // foundJob says that a job may be due in a while, or now.
@@ -92,7 +93,7 @@ func claimedRow(row pgx.CollectableRow) (claimedJob, error) {
 	j.Generation, j.Due = uint64(generation), j.Due.UTC()
 	if place != nil {
 		if err := json.Unmarshal([]byte(*place), &j.Place); err != nil {
-			return j, fmt.Errorf("place of job %s %s: %w", j.Kind, j.ID, err)
+			j.bad = fmt.Errorf("%w: place of job %s %s", ErrDamaged, j.Kind, j.ID) // the others that are claimed go on
 		}
 	}
 	j.key, j.slot = keyOf(&j.Job), j.Group

@@ -171,3 +171,29 @@ func TestClaimedOnceAtATime(t *testing.T) {
 		t.Errorf("claims of %v, want %v", claims, want)
 	}
 }
+
+// TestDamagedJob: a job that cannot be read fails, and those that are claimed together with it are handled.
+func TestDamagedJob(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, newURL(t), jobSettings{})
+	enqueueJobs(t, s, job("run_1"), job("run_2"), job("run_3"))
+	if _, err := s.work.Exec(t.Context(), `update jobs set place = '"here"' where id = 'run_2'`); err != nil {
+		t.Fatal(err)
+	}
+	handled := make(chan string, 10)
+	defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+		handled <- j.ID
+		return nil
+	})()
+	for range 2 {
+		if id := await(t, "the sound ones", handled); id == "run_2" {
+			t.Error("the damaged one was handled")
+		}
+	}
+	for begun, attempts := time.Now(), 0; attempts == 0; time.Sleep(10 * time.Millisecond) {
+		err := s.work.QueryRow(t.Context(), "select attempts from jobs where id = 'run_2'").Scan(&attempts)
+		if err != nil || time.Since(begun) > *awaiting {
+			t.Fatalf("the damaged one: %v", err)
+		}
+	}
+}

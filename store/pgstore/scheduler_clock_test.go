@@ -55,3 +55,36 @@ func TestJobsOfATimeAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestJobsOfAWrongClock: while the server's clock is wrong, or is waited for, the store's time is another one. Jobs are
+// due by the store's all the same.
+func TestJobsOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{
+		"right": 0, "set forward": time.Hour, "set back": -time.Hour, "set back a little": -4 * time.Minute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openJobs(t, newURL(t), jobSettings{sweep: 100 * time.Millisecond})
+			s.clock = newClock(s.cfg.Logger, time.Now().Add(-off), s.elapsed())
+			handled := make(chan string, 10)
+			defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+				handled <- j.ID
+				return nil
+			})()
+			for _, id := range []string{"run_1", "run_2"} {
+				err := s.Update(t.Context(), func(tx approvals.Tx) error {
+					early, due := job("early"), job(id)
+					early.Due, due.Due = tx.Now().Add(10*time.Minute), tx.Now()
+					return tx.Enqueue(early, due)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := await(t, id, handled); got != id {
+					t.Errorf("%s was handled, want %s", got, id)
+				}
+			}
+		})
+	}
+}

@@ -118,9 +118,11 @@ func (t *tx) Enqueue(jobs ...approvals.Job) error {
 		}
 	}
 	jobs = mergeJobs(jobs)
+	t.Now() // the server's clock is read with it
 	var c jobColumns
-	for i := range jobs {
-		if err := c.add(&jobs[i]); err != nil {
+	for _, j := range jobs {
+		j.Due = j.Due.Add(t.off) // by which the server says that it is due
+		if err := c.add(&j); err != nil {
 			return err
 		}
 	}

@@ -58,10 +58,15 @@ func (d *scheduler) report(ctx context.Context, j claimedJob, err error) {
 	d.handled <- e
 }
 
-// call runs the handler. What it panics with is not logged: it may hold anything.
+// call runs the handler, or fails where it cannot be given the job. What it panics with is not logged: it may hold
+// anything.
 func (d *scheduler) call(ctx context.Context, j claimedJob) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if j.bad != nil {
+		d.log.Warn("job not handled", "attempts", j.Attempts+1, "error", j.bad)
+		return j.bad
 	}
 	defer func() {
 		if r := recover(); r != nil {

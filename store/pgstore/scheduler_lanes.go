@@ -18,6 +18,7 @@ func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(cont
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		apply, err := fn(ctx)
+		ended := ctx.Err() == context.Canceled // by whoever wants no answer any more
 		d.results <- func(now time.Time) {
 			l.busy = false
 			apply(now)
@@ -27,7 +28,7 @@ func (d *scheduler) talk(ctx context.Context, l *lane, what string, fn func(cont
 			}
 			l.not = now.Add(min(backOff(l.failed), sweepEvery))
 			l.failed++
-			if ctx.Err() != context.Canceled {
+			if !ended {
 				d.log.Warn("database not reached for jobs", "for", what, "times", l.failed, "error", err)
 			}
 		}
@@ -189,6 +190,8 @@ func (d *scheduler) startRenew(ctx context.Context, now time.Time) {
 	}
 	until := now.Add(d.set.claimLease())
 	d.talk(context.WithoutCancel(ctx), &d.prolong, "leases", func(ctx context.Context) (func(time.Time), error) {
+		ctx, cancel := context.WithTimeout(ctx, d.set.claimLease()/3) // before they lapse it is tried once more
+		defer cancel()
 		ours, err := d.claims.renew(ctx, jobs)
 		return func(time.Time) {
 			if err != nil {

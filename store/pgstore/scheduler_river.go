@@ -40,6 +40,9 @@ const (
 	fetchedAtOnce = 500
 	// keptReminders is how long River keeps reminders that are done. It looks for them every 30 seconds.
 	keptReminders = time.Second
+	// longestHeard is the length of the longest name of a schema under which River listens: those of its channels begin
+	// with it.
+	longestHeard = 46
 	// maxRemindedKeys bounds the keys of one reminder. Of more jobs it says only that there are some.
 	maxRemindedKeys = 32
 )
@@ -174,8 +177,11 @@ func runRiver(ctx context.Context, db *pgxpool.Pool, s *Store, to chan<- reminde
 func startRiver(
 	ctx context.Context, db *pgxpool.Pool, s *Store, to chan<- reminded,
 ) (*river.Client[pgx.Tx], error) {
-	poll := s.jobs.set.pollAlways
-	if !poll {
+	schema, poll := s.schema, s.jobs.set.pollAlways
+	switch {
+	case len(schema) > longestHeard: // it is the session's all the same
+		schema, poll = "", true
+	case !poll:
 		heard, err := notifies(ctx, db, s.schema)
 		if err != nil {
 			return nil, err
@@ -188,7 +194,7 @@ func startRiver(
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &reminderWorker{to: to})
 	client, err := river.NewClient(riverpgxv5.New(db), &river.Config{
-		Schema:                      s.schema,
+		Schema:                      schema,
 		Queues:                      map[string]river.QueueConfig{reminderQueue: {MaxWorkers: fetchedAtOnce}},
 		Workers:                     workers,
 		Logger:                      quiet(s.jobs.log),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,32 @@ func TestReminderRow(t *testing.T) {
 	}
 	if d := cmp.Diff(list[1], list[0]); d != "" {
 		t.Errorf("River's row (-) and ours (+):\n%s", d)
+	}
+}
+
+// TestRiverInLongSchemas: River tells of jobs, and is done with reminders, under every name that a schema may have.
+func TestRiverInLongSchemas(t *testing.T) {
+	t.Parallel()
+	newURL(t) // makes the database
+	for _, length := range []int{longestHeard, longestHeard + 1, 48} {
+		t.Run(strconv.Itoa(length), func(t *testing.T) {
+			t.Parallel()
+			s := openJobs(t, inSchema(storesDB.url, strings.Repeat("a", length)), jobSettings{sweep: -1, noLocal: true})
+			enqueueJobs(t, s, job("run_1"))
+			handled := make(chan string, 1)
+			defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+				handled <- j.ID
+				return nil
+			})()
+			await(t, "the job", handled)
+			for begun, left := time.Now(), 1; left > 0; time.Sleep(50 * time.Millisecond) {
+				err := s.work.QueryRow(t.Context(), "select count(*) from river_job where state <> 'completed'").
+					Scan(&left)
+				if err != nil || time.Since(begun) > *awaiting {
+					t.Fatalf("%d reminders are left: %v", left, err)
+				}
+			}
+		})
 	}
 }
 

@@ -2,10 +2,15 @@ package pgstore
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 	"countersign/store/storetest"
 )
 
@@ -115,4 +120,63 @@ func enqueueJobs(t testing.TB, s approvals.Store, jobs ...approvals.Job) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestFailedClaimsAreTold: an operator reads of every time that the server has refused to claim jobs.
+func TestFailedClaimsAreTold(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	s := openStore(t, newURL(t), Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, err := s.work.Exec(t.Context(), `create sequence refused;
+		create function refuse() returns trigger language plpgsql
+			as $$ begin raise 'no claim %', nextval('refused'); end $$;
+		create trigger refuse before update of claim_owner on jobs for each row execute function refuse()`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enqueueJobs(t, s, job("run_1"))
+	stop := dispatch(t, s, func(context.Context, approvals.Job) error { return nil })
+	refused := 0
+	for begun := time.Now(); refused < 10; time.Sleep(10 * time.Millisecond) {
+		err := s.work.QueryRow(t.Context(), "select last_value from refused").Scan(&refused)
+		if err != nil || time.Since(begun) > *awaiting {
+			t.Fatalf("%d claims refused: %v", refused, err)
+		}
+	}
+	stop()
+	if told := strings.Count(log.String(), "no claim"); told < refused {
+		t.Errorf("%d claims were refused, and of %d it is told", refused, told)
+	}
+}
+
+// TestReadOnlyByDefault: where the database is read-only by default for a while, jobs are handled like records are
+// written, and also afterwards, on connections of that while.
+func TestReadOnlyByDefault(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Start(t)
+	url := c.Database(t)
+	s := openJobs(t, url, jobSettings{})
+	set := func(sql string) {
+		if _, err := s.work.Exec(t.Context(), "do $$ begin execute format('alter database %I "+sql+
+			"', current_database()); end $$"); err != nil {
+			t.Fatal(err)
+		}
+		s.clicks.Reset()
+		s.work.Reset()
+	}
+	set("set default_transaction_read_only = on")
+	handled := make(chan string, 1)
+	defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
+		handled <- j.ID
+		return s.Update(t.Context(), writeEffect(j.ID))
+	})()
+	enqueueJobs(t, s, job("run_1"))
+	await(t, "the job", handled)
+	if err := s.announce(t.Context()); err != nil {
+		t.Error(err)
+	}
+	set("reset default_transaction_read_only")
+	enqueueJobs(t, s, job("run_2"))
+	await(t, "a job afterwards", handled)
 }

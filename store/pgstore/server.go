@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 var (
@@ -52,8 +52,8 @@ const history = `case when pg_is_in_recovery() then '' else left(pg_walfile_name
 
 const historyKey = "countersign history"
 
-func historyOf(conn *pgxpool.Conn) string {
-	h, _ := conn.Conn().PgConn().CustomData()[historyKey].(string)
+func historyOf(conn *pgx.Conn) string {
+	h, _ := conn.PgConn().CustomData()[historyKey].(string)
 	return h
 }
 

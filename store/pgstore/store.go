@@ -133,7 +133,7 @@ func (s *Store) open(ctx context.Context, pool *pgxpool.Config) error {
 }
 
 // prepare brings the schema up to date, River's tables included, while no other process does. The lock is the
-// session's, so it ends with a process that is killed.
+// session's, so it ends with a process that is killed. The steps use the pools, which may have one connection each.
 func (s *Store) prepare(ctx context.Context) error {
 	s.prepareJobs()
 	if s.cfg.ReadOnly {
@@ -142,11 +142,11 @@ func (s *Store) prepare(ctx context.Context) error {
 	if done, err := s.upToDate(ctx); err != nil || done {
 		return err
 	}
-	conn, err := s.clicks.Acquire(ctx) // the steps use the others
+	conn, err := pgx.ConnectConfig(ctx, s.clicks.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	defer conn.Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
 	if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
@@ -154,7 +154,6 @@ func (s *Store) prepare(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", s.migrationsLock()); err != nil {
 		return fmt.Errorf("wait for another process that migrates: %w", err)
 	}
-	defer conn.Conn().Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}

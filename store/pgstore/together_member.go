@@ -198,6 +198,6 @@ func (m *member) wait(t *tx, s statement) error {
 	if r.err != nil {
 		return t.fail(r.err)
 	}
-	t.now, t.id = m.b.base.now, m.b.base.id
+	t.now, t.off, t.id = m.b.base.now, m.b.base.off, m.b.base.id
 	return nil
 }

@@ -27,10 +27,11 @@ type tx struct {
 	write bool
 	ended atomic.Bool
 	now   time.Time
-	id    string // of the transaction, as pg_xact_status takes it; of one that writes
-	trips int    // to the server and back
-	once  bool   // it ends with the first read that waits for rows
-	over  bool   // it has
+	off   time.Duration // by how much the server's clock was ahead of now when that was read
+	id    string        // of the transaction, as pg_xact_status takes it; of one that writes
+	trips int           // to the server and back
+	once  bool          // it ends with the first read that waits for rows
+	over  bool          // it has
 	crypt *encryption
 	known known // in which lists the records are
 
@@ -82,6 +83,7 @@ func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
 			return err
 		}
 		t.now = s.clock.tell(time.UnixMicro(wall), before, s.elapsed())
+		t.off = time.UnixMicro(wall).Sub(t.now)
 		return nil
 	}}}
 	return t

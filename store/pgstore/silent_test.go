@@ -1,0 +1,133 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"countersign/approvals"
+	"countersign/internal/pgdev"
+)
+
+// silence forwards connections to a server, until those that are there carry nothing any more, as to a host that has
+// lost its power. Connections that are made later are carried.
+type silence struct {
+	Addr string
+	mu   sync.Mutex
+	now  *atomic.Bool // of the connections that are made now
+}
+
+func newSilence(t *testing.T, socket string) *silence {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := &silence{Addr: l.Addr().String(), now: new(atomic.Bool)}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", socket)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			s.mu.Lock()
+			silent := s.now
+			s.mu.Unlock()
+			go carry(client, server, silent)
+			go carry(server, client, silent)
+		}
+	}()
+	return s
+}
+
+func carry(to, from net.Conn, silent *atomic.Bool) {
+	defer to.Close()
+	defer from.Close()
+	data := make([]byte, 1<<15)
+	for {
+		n, err := from.Read(data)
+		if err != nil {
+			return
+		}
+		if silent.Load() {
+			continue
+		}
+		if _, err := to.Write(data[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// falls has the connections that are there carry nothing any more.
+func (s *silence) falls() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Store(true)
+	s.now = new(atomic.Bool)
+}
+
+// silentStore opens a store whose connections can fall silent.
+func silentStore(t *testing.T, cfg Config) (*silence, *Store) {
+	c := pgdev.Start(t)
+	newURL(t) // makes the database
+	p := newSilence(t, c.Socket())
+	url := "postgres://postgres@" + p.Addr + "/stores?sslmode=disable"
+	return p, openStore(t, inSchema(url, fmt.Sprintf("s%d", schemas.Add(1))), cfg)
+}
+
+// TestSilentConnections: connections of which nothing is heard any more, as after the loss of a host, are given up
+// soon, and callers have others.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	p, s := silentStore(t, Config{})
+	var conns []*pgxpool.Conn
+	for range 2 {
+		conns = append(conns, must(s.clicks.Acquire(t.Context())))
+	}
+	for _, c := range conns {
+		c.Release()
+	}
+	p.falls()
+	<-time.After(time.Second) // one that was used within a second is taken to be there
+	ctx, cancel := context.WithTimeout(t.Context(), *awaiting/2)
+	defer cancel()
+	if err := s.Update(ctx, writeEffect("1")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClaimsOutliveSilence has the connections of a replica fall silent while a handler is at work. Its claim is
+// prolonged on another one in time.
+func TestClaimsOutliveSilence(t *testing.T) {
+	t.Parallel()
+	const lease = 6 * time.Second
+	p, s := silentStore(t, Config{jobs: jobSettings{lease: lease}})
+	begun, ended := make(chan string, 1), make(chan error, 1)
+	defer dispatch(t, s, func(ctx context.Context, j approvals.Job) error {
+		begun <- j.ID
+		select {
+		case <-ctx.Done():
+			ended <- context.Cause(ctx)
+		case <-time.After(lease * 4 / 3):
+			ended <- nil
+		}
+		return ctx.Err()
+	})()
+	enqueueJobs(t, s, job("run_1"))
+	await(t, "the handler", begun)
+	p.falls()
+	if err := await(t, "its end", ended); err != nil {
+		t.Error(err)
+	}
+}
