@@ -58,12 +58,7 @@ const idleInTransaction = claimLease
 // idleTimeout names the setting of the server that says so.
 const idleTimeout = "idle_in_transaction_session_timeout"
 
-// readOnlyDefault names the setting that says whether transactions that do not say it themselves may write.
-const readOnlyDefault = "default_transaction_read_only"
-
-// settings of every session. One that is read-only by a default that holds for a while, as where a disk is nearly full,
-// stays so for its life; records are written all the same, by transactions that say so, and nobody would do the jobs
-// that are planned with them. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
+// settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
 // by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
 // with every other one that writes to it.
 var settings = map[string]string{
@@ -78,7 +73,6 @@ var settings = map[string]string{
 	"jit":               "off",
 	"statement_timeout": "30s",
 	"lock_timeout":      "10s",
-	readOnlyDefault:     "off",
 	idleTimeout:         strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 
@@ -136,7 +130,7 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	}
 	cfg.ConnConfig.RuntimeParams["search_path"] = schema
 	if readOnly {
-		cfg.ConnConfig.RuntimeParams[readOnlyDefault] = "on"
+		cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = 5 * time.Second

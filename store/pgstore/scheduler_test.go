@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"countersign/approvals"
-	"countersign/internal/pgdev"
 	"countersign/store/storetest"
 )
 
@@ -148,35 +147,4 @@ func TestFailedClaimsAreTold(t *testing.T) {
 	if told := strings.Count(log.String(), "no claim"); told < refused {
 		t.Errorf("%d claims were refused, and of %d it is told", refused, told)
 	}
-}
-
-// TestReadOnlyByDefault: where the database is read-only by default for a while, jobs are handled like records are
-// written, and also afterwards, on connections of that while.
-func TestReadOnlyByDefault(t *testing.T) {
-	t.Parallel()
-	c := pgdev.Start(t)
-	url := c.Database(t)
-	s := openJobs(t, url, jobSettings{})
-	set := func(sql string) {
-		if _, err := s.work.Exec(t.Context(), "do $$ begin execute format('alter database %I "+sql+
-			"', current_database()); end $$"); err != nil {
-			t.Fatal(err)
-		}
-		s.clicks.Reset()
-		s.work.Reset()
-	}
-	set("set default_transaction_read_only = on")
-	handled := make(chan string, 1)
-	defer dispatch(t, s, func(_ context.Context, j approvals.Job) error {
-		handled <- j.ID
-		return s.Update(t.Context(), writeEffect(j.ID))
-	})()
-	enqueueJobs(t, s, job("run_1"))
-	await(t, "the job", handled)
-	if err := s.announce(t.Context()); err != nil {
-		t.Error(err)
-	}
-	set("reset default_transaction_read_only")
-	enqueueJobs(t, s, job("run_2"))
-	await(t, "a job afterwards", handled)
 }
