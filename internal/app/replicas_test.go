@@ -275,6 +275,8 @@ func TestDatabaseThatRefuses(t *testing.T) {
 		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "there is no database none_"},
 		"no role":     {strings.Replace(good, "postgres:"+canaryStore, "nobody", 1), "nobody"},
 		"schema":      {good + "&schema=public", "schema must be"},
+		"no promise":  {good + "&synchronous_commit=off", "set it to on"},
+		"parameter":   {good + "&statment_timeout=10s", "mend them"},
 		"no URL":      {"postgres://bot:" + canaryStore + "@[::/db", "unusable"},
 	} {
 		w.store = c.url

@@ -46,7 +46,7 @@ func examineStore(ctx context.Context, p *Program, cfg *app.Config) (*storeRepor
 	defer cancel()
 	e, err := store.Examine(ctx, cfg.Store.Reveal())
 	switch {
-	case errors.Is(err, store.ErrStandby):
+	case errors.Is(err, store.ErrStandby), errors.Is(err, store.ErrTakesNoWrites):
 		return nil, app.Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
 	case store.Waits(err):
 		return nil, fmt.Errorf("%w; \"countersign check --offline\" checks all else", app.ExplainStore(err))
