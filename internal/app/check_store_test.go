@@ -58,6 +58,11 @@ func TestCheckAsksTheDatabase(t *testing.T) {
 	}
 	refused("insert into countersign.store_keys (number, id, salt, check_text) values (0, 'a', '', '')", "2",
 		"COUNTERSIGN_ENCRYPTION_KEYS: PostgreSQL at ")
+	const other = "2027-05"
+	if _, complaint, code := w.with(keysVariable(other+":"+keyA), "check"); code != 2 ||
+		!strings.Contains(complaint, "COUNTERSIGN_ENCRYPTION_KEYS: schema countersign") {
+		t.Errorf("with another key than that of the store: %d\n%s", code, complaint)
+	}
 	refused("create table countersign.transfer (one int)", "2", "store is half of a move")
 	refused("update countersign.format set number = 99", "2", "nothing is lost: run the newer program")
 	refused("insert into countersign.migrations values (99, 'later', '', 'countersign v9')", "2", "this program knows")

@@ -191,7 +191,7 @@ func TestCommandsReachADatabase(t *testing.T) {
 		t.Errorf("the trail says via %v, want %s socket and %s database", have, other, id)
 	}
 	for command, want := range map[string]string{
-		"backup copy.db": "pg_dump", "restore countersign.yaml": "pg_restore", "compact": "autovacuum",
+		"backup copy.db": "pg_dump", "restore countersign.yaml": "pg_restore", "compact": "countersign migrate",
 	} {
 		_, complaint, code := w.run(strings.Fields(command)...)
 		if code != 2 || !strings.Contains(complaint, want) || !strings.Contains(complaint, "PostgreSQL") {

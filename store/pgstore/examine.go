@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"countersign/store/seal"
 )
 
 // Examination is what Examine has found.
@@ -22,6 +24,7 @@ type Examination struct {
 	// MayCreate says, where the schema is not there, whether the role may make it.
 	MayCreate bool
 	Encrypted bool
+	keys      []storeKey
 	half      bool // of what is being moved into it
 	// barred is a table that the role may not write; empty when there is none.
 	barred string
@@ -35,7 +38,7 @@ type Examination struct {
 
 // Examine looks at the database that the URL names and changes nothing. It returns an error for what Open would refuse:
 // a server that cannot be reached, a standby, one that takes no writes, synchronous_commit=off, a role that may not
-// write, a schema or records of a newer version, and half of a move. Keys are not tried.
+// write, a schema or records of a newer version, and half of a move. Keys are tried by Opens.
 func Examine(ctx context.Context, url string) (*Examination, error) {
 	pool, schema, err := readURL(url, false) // as for a start: the server says what such a session may do
 	if err != nil {
@@ -87,14 +90,23 @@ func (e *Examination) ask(ctx context.Context, conn *pgx.Conn, schema string) er
 	if err != nil || !there {
 		return err
 	}
-	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0),
-		exists (select from store_keys), coalesce(`+barredTable+`, '')`, schema).
-		Scan(&e.Version, &e.Encrypted, &e.barred)
-	if err != nil || !announced {
+	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0), coalesce(`+barredTable+`, '')`,
+		schema).Scan(&e.Version, &e.barred)
+	if err != nil {
+		return err
+	}
+	e.keys, err = storeKeys(ctx, conn)
+	if e.Encrypted = len(e.keys) > 0; err != nil || !announced {
 		return err
 	}
 	return conn.QueryRow(ctx, `select (select number from format),
 		(select count(*) from replicas where until > clock_timestamp())`).Scan(&e.Format, &e.Processes)
+}
+
+// Opens returns the error that Open would return for the keys of an encrypted store: one that wraps ErrKeys.
+func (e *Examination) Opens(given *seal.Keyring) error {
+	_, err := ciphersOf(e.Place.Schema, e.keys, given)
+	return err
 }
 
 // barredTable names a table of the program, one that has the owner of its first, which the role may not write.
