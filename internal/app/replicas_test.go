@@ -236,6 +236,11 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	if code, body := probe("/readyz"); code != 503 || !strings.Contains(body, "the store does not answer") {
 		t.Errorf("readyz says %d %s", code, body)
 	}
+	bot.says("ALERT: the store does not answer")
+	alert := regexp.MustCompile(`ALERT: the store does not answer.*`).FindString(bot.out.String())
+	if !strings.Contains(alert, "nobody answers") || strings.Contains(alert, canaryStore) {
+		t.Errorf("the log does not have why: %s", alert)
+	}
 	if code, body := probe("/healthz"); code != 200 || !strings.Contains(body, "the store does not answer") {
 		t.Errorf("healthz says %d %s", code, body)
 	}
