@@ -79,11 +79,11 @@ func (w *world) drills() {
 	}
 }
 
-// drillsNowhere tries what ends before anything is restored. That says nothing of the backup, and the records of the
-// store that lies in the database already stay, also where nobody can say at first that they are there.
+// drillsNowhere tries what ends before it shows whether the restore holds. That says nothing of the backup, and the
+// records of the store that lies in the database already stay, also where nobody can say at first that they are there.
 func (w *world) drillsNowhere(full string) {
 	w.t.Helper()
-	const nothing, blames = "NOTHING WAS RESTORED", "is not one to rely on"
+	const nothing, blames = "NOTHING IS KNOWN OF THE BACKUP", "is not one to rely on"
 	try := func(name, path string, args ...string) {
 		w.t.Helper()
 		out, code := w.drillWith(path, args...)
@@ -105,7 +105,12 @@ func (w *world) drillsNowhere(full string) {
 	own := w.store
 	w.store = full
 	w.must("audit", "verify") // it is there
+	older := filepath.Join(w.dir, "older.dump")
+	pgdev.Start(w.t).Exec(w.t, databaseOf(full), "delete from countersign.migrations where version = "+
+		"(select max(version) from countersign.migrations)")
+	w.dump(older)
 	w.store = own
+	try("a backup of an earlier version", "", "--into", empty, "--backup", older)
 }
 
 // drill runs the script with the bot's environment.
