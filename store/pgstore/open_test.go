@@ -32,6 +32,14 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+	for parameter, blamed := range map[string]bool{
+		"sslmode=perhaps": true, "pool_max_conns=many": true, "schema=": false,
+	} {
+		_, err := PlaceOf("postgres://bot:s3cret@localhost/db?" + parameter)
+		if strings.Contains(fmt.Sprint(err), "a parameter behind the ?") != blamed {
+			t.Errorf("%s: %v", parameter, err)
+		}
+	}
 	_, err := Open(t.Context(), "postgres://bot:s3cret@127.0.0.1:1/db?connect_timeout=2", Config{})
 	if err == nil || strings.Contains(err.Error(), "s3cret") || errors.Is(err, ErrURL) {
 		t.Errorf("nobody listens: %v", err)
