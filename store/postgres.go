@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,7 +35,8 @@ func postgresError(err error) error {
 		return fmt.Errorf("%w: %w", ErrURL, err)
 	case errors.Is(err, pgstore.ErrAway):
 		return err
-	case refusedForGood(err), errors.Is(err, pgstore.ErrPooler), errors.Is(err, pgstore.ErrTLS):
+	case refusedForGood(err), errors.Is(err, pgstore.ErrAsync), errors.Is(err, pgstore.ErrPooler),
+		errors.Is(err, pgstore.ErrTLS):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
@@ -47,8 +49,9 @@ func refusedForGood(err error) bool {
 		return false
 	}
 	const authorization = "28" // the class: wrong password, no such role, no line for it in pg_hba.conf
-	const noDatabase, noPrivilege = "3D000", "42501"
-	return strings.HasPrefix(refusal.Code, authorization) || refusal.Code == noDatabase || refusal.Code == noPrivilege
+	const noDatabase, noPrivilege, noSetting, badSetting = "3D000", "42501", "42704", "22023"
+	return strings.HasPrefix(refusal.Code, authorization) ||
+		slices.Contains([]string{noDatabase, noPrivilege, noSetting, badSetting}, refusal.Code)
 }
 
 // Waits reports whether an error of Open may be gone a little later, with nobody doing anything: the server of a
@@ -75,8 +78,14 @@ func Waits(err error) bool {
 // Stats are the numbers of a store in a database; see pgstore.Stats.
 type Stats = pgstore.Stats
 
-// ErrStandby is returned for a database server that is a standby.
-var ErrStandby = pgstore.ErrStandby
+// Errors of Open about a database server that may take writes later: it is a standby, or set to take none.
+var (
+	ErrStandby       = pgstore.ErrStandby
+	ErrTakesNoWrites = pgstore.ErrTakesNoWrites
+)
+
+// ErrNoSchema is returned by Examine where the schema is not there and cannot be made.
+var ErrNoSchema = pgstore.ErrNoSchema
 
 // Examination is what Examine has found in a PostgreSQL database.
 type Examination = pgstore.Examination
@@ -89,7 +98,7 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 	}
 	e, err := pgstore.Examine(ctx, url)
 	switch {
-	case errors.Is(err, pgstore.ErrAsync), errors.Is(err, pgstore.ErrNoSchema):
+	case errors.Is(err, pgstore.ErrNoSchema), errors.Is(err, pgstore.ErrNoRight):
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
 		return nil, postgresError(err)

@@ -99,6 +99,8 @@ func TestOneOfSeveralIsAway(t *testing.T) {
 		{"both have no TLS", noTLS + "," + answering(t, "N"), "require", false},
 		{"the only one has no TLS", noTLS, "require", false},
 		{"the only one lacks the database", noDatabase, "disable", false},
+		{"the only one does not know a parameter",
+			answering(t, "E\x00\x00\x00\x19SFATAL\x00C42704\x00Mwhat\x00\x00"), "disable", false},
 	} {
 		url := "postgres://bot:hunter2@" + c.hosts + "/bots?sslmode=" + c.mode
 		_, opened := Open(t.Context(), url, Config{})

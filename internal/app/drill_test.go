@@ -55,6 +55,7 @@ func (w *world) drills() {
 		if again, code := w.drill(into...); code != 2 || !strings.Contains(again, "has a schema") {
 			w.t.Errorf("into a database that is in use: %d\n%s", code, again)
 		}
+		w.drillsNowhere(into[1])
 		backup = filepath.Join(w.dir, "copy.dump")
 		w.dump(backup)
 	} else {
@@ -78,8 +79,48 @@ func (w *world) drills() {
 	}
 }
 
+// drillsNowhere tries what ends before it shows whether the restore holds. That says nothing of the backup, and the
+// records of the store that lies in the database already stay, also where nobody can say at first that they are there.
+func (w *world) drillsNowhere(full string) {
+	w.t.Helper()
+	const nothing, blames = "NOTHING IS KNOWN OF THE BACKUP", "is not one to rely on"
+	try := func(name, path string, args ...string) {
+		w.t.Helper()
+		out, code := w.drillWith(path, args...)
+		if code == 0 || !strings.Contains(out, nothing) || strings.Contains(out, blames) {
+			w.t.Errorf("%s: %d\n%s", name, code, out)
+		}
+	}
+	empty := databaseURL(w.t)
+	try("no database named", "")
+	try("a database that is not there", "", "--into", strings.Replace(empty, "localhost/", "localhost/none_", 1))
+	try("a schema named", "", "--into", empty+"&schema=other")
+	shim, once := w.t.TempDir(), filepath.Join(w.t.TempDir(), "once")
+	refused := "#!/bin/sh\n[ -e " + once + " ] && exec " + filepath.Join(pgdev.Programs(), "psql") + ` "$@"` +
+		"\ntouch " + once + "; echo 'sorry, too many clients already' >&2; exit 2\n"
+	if err := os.WriteFile(filepath.Join(shim, "psql"), []byte(refused), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	try("a database that refuses once", shim+":", "--into", full)
+	own := w.store
+	w.store = full
+	w.must("audit", "verify") // it is there
+	older := filepath.Join(w.dir, "older.dump")
+	pgdev.Start(w.t).Exec(w.t, databaseOf(full), "delete from countersign.migrations where version = "+
+		"(select max(version) from countersign.migrations)")
+	w.dump(older)
+	w.store = own
+	try("a backup of an earlier version", "", "--into", empty, "--backup", older)
+}
+
 // drill runs the script with the bot's environment.
 func (w *world) drill(args ...string) (out string, code int) {
+	w.t.Helper()
+	return w.drillWith("", args...)
+}
+
+// drillWith has the folders of path, each with a colon behind it, before those of the others.
+func (w *world) drillWith(path string, args ...string) (out string, code int) {
 	w.t.Helper()
 	script, err := filepath.Abs("../../deploy/restore-drill")
 	if err != nil {
@@ -87,7 +128,7 @@ func (w *world) drill(args ...string) (out string, code int) {
 	}
 	cmd := exec.Command(script, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+pgdev.Programs()+":"+os.Getenv("PATH"))
+	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+path+pgdev.Programs()+":"+os.Getenv("PATH"))
 	var all output
 	cmd.Stdout, cmd.Stderr = &all, &all
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {

@@ -191,7 +191,7 @@ func TestCommandsReachADatabase(t *testing.T) {
 		t.Errorf("the trail says via %v, want %s socket and %s database", have, other, id)
 	}
 	for command, want := range map[string]string{
-		"backup copy.db": "pg_dump", "restore countersign.yaml": "pg_restore", "compact": "autovacuum",
+		"backup copy.db": "pg_dump", "restore countersign.yaml": "pg_restore", "compact": "countersign migrate",
 	} {
 		_, complaint, code := w.run(strings.Fields(command)...)
 		if code != 2 || !strings.Contains(complaint, want) || !strings.Contains(complaint, "PostgreSQL") {
@@ -236,6 +236,11 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	if code, body := probe("/readyz"); code != 503 || !strings.Contains(body, "the store does not answer") {
 		t.Errorf("readyz says %d %s", code, body)
 	}
+	bot.says("ALERT: the store does not answer")
+	alert := regexp.MustCompile(`ALERT: the store does not answer.*`).FindString(bot.out.String())
+	if !strings.Contains(alert, "nobody answers") || strings.Contains(alert, canaryStore) {
+		t.Errorf("the log does not have why: %s", alert)
+	}
 	if code, body := probe("/healthz"); code != 200 || !strings.Contains(body, "the store does not answer") {
 		t.Errorf("healthz says %d %s", code, body)
 	}
@@ -275,6 +280,8 @@ func TestDatabaseThatRefuses(t *testing.T) {
 		"no database": {strings.Replace(good, "localhost/", "localhost/none_", 1), "there is no database none_"},
 		"no role":     {strings.Replace(good, "postgres:"+canaryStore, "nobody", 1), "nobody"},
 		"schema":      {good + "&schema=public", "schema must be"},
+		"no promise":  {good + "&synchronous_commit=off", "set it to on"},
+		"parameter":   {good + "&statment_timeout=10s", "mend them"},
 		"no URL":      {"postgres://bot:" + canaryStore + "@[::/db", "unusable"},
 	} {
 		w.store = c.url

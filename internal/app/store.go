@@ -121,7 +121,7 @@ func (s *server) storeAnswers(ctx context.Context) error {
 		return err
 	})
 	if err != nil && context.Cause(ctx) == errSlow {
-		return fmt.Errorf("%w: %s", errSlow, storeTimeout)
+		return fmt.Errorf("%w: %s: %w", errSlow, storeTimeout, err) // a database has said why it was tried again
 	}
 	return err
 }

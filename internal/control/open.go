@@ -99,6 +99,12 @@ func openDatabase(ctx context.Context, cfg Config) (Desk, error) {
 	switch {
 	case err == nil && found.Version == 0:
 		return nil, fmt.Errorf("%w in %s", ErrNoStore, found.Place)
+	case errors.Is(err, store.ErrNoSchema):
+		at, err := store.PlaceOf(cfg.URL)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w in %s", ErrNoStore, at)
 	case store.Waits(err): // what else is wrong, opening it says
 		return nil, err
 	}

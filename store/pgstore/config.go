@@ -111,6 +111,12 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 			"be read: %v", ErrURL, file)
 	}
 	if err != nil {
+		bare := *u
+		bare.RawQuery = ""
+		if _, err := pgxpool.ParseConfig(bare.String()); err == nil && len(query) > 0 {
+			return nil, "", fmt.Errorf("%w: a parameter behind the ? has a value that it cannot have (sslmode, "+
+				"pool_max_conns and the like)", ErrURL)
+		}
 		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
 	}
 	if !sized {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"countersign/store/seal"
 )
 
 // Examination is what Examine has found.
@@ -22,7 +24,10 @@ type Examination struct {
 	// MayCreate says, where the schema is not there, whether the role may make it.
 	MayCreate bool
 	Encrypted bool
+	keys      []storeKey
 	half      bool // of what is being moved into it
+	// barred is a table that the role may not write; empty when there is none.
+	barred string
 	// Synchronous and Asynchronous count the replicas of the server, as far as the role may see them.
 	Synchronous, Asynchronous int
 	SynchronousCommit         string
@@ -32,10 +37,10 @@ type Examination struct {
 }
 
 // Examine looks at the database that the URL names and changes nothing. It returns an error for what Open would refuse:
-// a server that cannot be reached, a standby, synchronous_commit=off, a schema or records of a newer version, and half
-// of a move. Keys are not tried.
+// a server that cannot be reached, a standby, one that takes no writes, synchronous_commit=off, a role that may not
+// write, a schema or records of a newer version, and half of a move. Keys are tried by Opens.
 func Examine(ctx context.Context, url string) (*Examination, error) {
-	pool, schema, err := readURL(url, true)
+	pool, schema, err := readURL(url, false) // as for a start: the server says what such a session may do
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +50,7 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 	}
 	cfg := pool.ConnConfig
 	cfg.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		return checkServer(ctx, c, cfg.RuntimeParams, false)
+		return checkServer(ctx, c, cfg.RuntimeParams, forRecords)
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
@@ -53,7 +58,7 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	if err := e.ask(ctx, conn, schema); err != nil {
-		return nil, fmt.Errorf("ask PostgreSQL: %w", err)
+		return nil, fmt.Errorf("ask PostgreSQL: %w", explain(err))
 	}
 	return e, e.refusal(schema)
 }
@@ -85,14 +90,32 @@ func (e *Examination) ask(ctx context.Context, conn *pgx.Conn, schema string) er
 	if err != nil || !there {
 		return err
 	}
-	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0),
-		exists (select from store_keys)`).Scan(&e.Version, &e.Encrypted)
-	if err != nil || !announced {
+	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0), coalesce(`+barredTable+`, '')`,
+		schema).Scan(&e.Version, &e.barred)
+	if err != nil {
+		return err
+	}
+	e.keys, err = storeKeys(ctx, conn)
+	if e.Encrypted = len(e.keys) > 0; err != nil || !announced {
 		return err
 	}
 	return conn.QueryRow(ctx, `select (select number from format),
 		(select count(*) from replicas where until > clock_timestamp())`).Scan(&e.Format, &e.Processes)
 }
+
+// Opens returns the error that Open would return for the keys of an encrypted store: one that wraps ErrKeys.
+func (e *Examination) Opens(given *seal.Keyring) error {
+	_, err := ciphersOf(e.Place.Schema, e.keys, given)
+	return err
+}
+
+// barredTable names a table of the program, one that has the owner of its first, which the role may not write.
+const barredTable = `(select c.relname from pg_class c
+	where c.relnamespace = to_regnamespace($1) and c.relkind = 'r'
+		and c.relowner = (select relowner from pg_class where oid = to_regclass('migrations'))
+		and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+			and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+	order by c.relname limit 1)`
 
 // refusal is what Open would say to what was found.
 func (e *Examination) refusal(schema string) error {
@@ -105,6 +128,9 @@ func (e *Examination) refusal(schema string) error {
 			"nothing is lost: run the newer program", ErrNewer, schema, e.Format, formatNow)
 	case e.half:
 		return halfError(schema)
+	case e.barred != "":
+		return fmt.Errorf("%w the table %s.%s: docs/postgresql.md lists what the role needs", ErrNoRight, schema,
+			e.barred)
 	case e.Version == 0 && !e.MayCreate:
 		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: "+
 			"grant create on the database, or make the schema (docs/postgresql.md)", ErrNoSchema, schema)

@@ -90,25 +90,35 @@ func (s *Store) unlock(ctx context.Context) error {
 	return s.useFirstKey(ctx)
 }
 
-// useKeys prepares the ciphers of all keys. It returns an error that wraps ErrKeys unless every one of them is given: a
-// record whose key is missing would otherwise come up only when it is read.
+// useKeys prepares the ciphers of all keys, or returns the error of ciphersOf.
 func (s *Store) useKeys(keys []storeKey) error {
+	e, err := ciphersOf(s.schema, keys, s.cfg.Keys)
+	if err == nil {
+		s.crypt.Store(e)
+	}
+	return err
+}
+
+// ciphersOf makes the ciphers of all keys of a schema out of those that are given. It returns an error that wraps
+// ErrKeys unless every one of them is given: a record whose key is missing would otherwise come up only when it is
+// read.
+func ciphersOf(schema string, keys []storeKey, given *seal.Keyring) (*encryption, error) {
 	var missing, wrong []string
 	e := &encryption{ciphers: make([]*seal.Cipher, len(keys))}
 	for i, k := range keys {
-		if s.cfg.Keys == nil || !s.cfg.Keys.Has(k.id) {
+		if given == nil || !given.Has(k.id) {
 			missing = append(missing, k.id)
 			continue
 		}
-		c, err := s.cfg.Keys.Cipher(k.id, k.salt)
+		c, err := given.Cipher(k.id, k.salt)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if said, err := c.Open(nil, k.check, []byte(checkKind)); err != nil || string(said) != keyCheck {
 			wrong = append(wrong, k.id)
 		}
 		e.ciphers[i] = c
-		if k.id == s.cfg.Keys.First() {
+		if k.id == given.First() {
 			e.first = byte(i)
 		}
 	}
@@ -121,10 +131,9 @@ func (s *Store) useKeys(keys []storeKey) error {
 			" is another one than the one of that id which encrypted it")
 	}
 	if len(parts) > 0 {
-		return fmt.Errorf("schema %s: %w: %s", s.schema, ErrKeys, strings.Join(parts, "; "))
+		return nil, fmt.Errorf("schema %s: %w: %s", schema, ErrKeys, strings.Join(parts, "; "))
 	}
-	s.crypt.Store(e)
-	return nil
+	return e, nil
 }
 
 // useFirstKey adds the first of the keys that are given, unless the schema has it: from then on it encrypts.

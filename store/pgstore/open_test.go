@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"countersign/approvals"
 	"countersign/internal/pgdev"
@@ -29,6 +31,14 @@ func TestURLs(t *testing.T) {
 		_, err := Open(t.Context(), url, Config{})
 		if !errors.Is(err, ErrURL) || strings.Contains(fmt.Sprint(err), "s3cret") {
 			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for parameter, blamed := range map[string]bool{
+		"sslmode=perhaps": true, "pool_max_conns=many": true, "schema=": false,
+	} {
+		_, err := PlaceOf("postgres://bot:s3cret@localhost/db?" + parameter)
+		if strings.Contains(fmt.Sprint(err), "a parameter behind the ?") != blamed {
+			t.Errorf("%s: %v", parameter, err)
 		}
 	}
 	_, err := Open(t.Context(), "postgres://bot:s3cret@127.0.0.1:1/db?connect_timeout=2", Config{})
@@ -117,6 +127,57 @@ func TestSynchronousCommit(t *testing.T) {
 	c.Exec(t, "postgres", "alter database postgres set synchronous_commit = off")
 	if _, err := Open(t.Context(), c.URL("postgres"), Config{}); !errors.Is(err, ErrAsync) {
 		t.Errorf("synchronous_commit = off: %v", err)
+	}
+}
+
+// TestServerThatTakesNoWrites: where transactions only read unless they say otherwise, as a managed service sets it
+// while its disk is nearly full, or an operator before a move, nothing is written all the same, and nothing looks as if
+// the store were in order, neither to who opens it nor to who looks whether it answers. It goes on when that is over.
+func TestServerThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	c := pgdev.Own(t, pgdev.Options{})
+	url := c.URL("postgres")
+	s := openStore(t, url, Config{})
+	if err := s.Update(t.Context(), writeEffect("1")); err != nil {
+		t.Fatal(err)
+	}
+	set := func(to string) { // sessions that are there follow
+		c.Exec(t, "postgres", "alter system set default_transaction_read_only = "+to)
+		c.Exec(t, "postgres", "select pg_reload_conf()")
+		for _, pool := range []*pgxpool.Pool{s.clicks, s.work} {
+			for is := ""; is != to && t.Context().Err() == nil; { // no new connection is made until it is over
+				_ = pool.QueryRow(t.Context(), "select current_setting('default_transaction_read_only')").Scan(&is)
+			}
+		}
+	}
+	set("on")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := s.Update(ctx, writeEffect("2")); !errors.Is(err, ErrTakesNoWrites) {
+		t.Errorf("written: %v", err)
+	}
+	looking, end := context.WithTimeout(t.Context(), time.Second)
+	defer end()
+	err := s.View(looking, func(tx approvals.Tx) error {
+		_, err := tx.AuditWorkspaces()
+		return err
+	})
+	if !errors.Is(err, ErrTakesNoWrites) {
+		t.Error("the store answers as if nothing were wrong")
+	}
+	if _, err := Open(t.Context(), url, Config{}); !errors.Is(err, ErrTakesNoWrites) {
+		t.Errorf("opened: %v", err)
+	}
+	if _, err := Examine(t.Context(), url); !errors.Is(err, ErrTakesNoWrites) {
+		t.Errorf("examined: %v", err)
+	}
+	openStore(t, url, Config{ReadOnly: true}) // only what is written is in doubt
+	set("off")
+	if err := s.Update(t.Context(), writeEffect("3")); err != nil {
+		t.Errorf("when it is over: %v", err)
+	}
+	if hasEffect(t, s, "2") {
+		t.Error("what was refused is there")
 	}
 }
 

@@ -25,7 +25,11 @@ func (s *Store) pool(ctx context.Context) *pgxpool.Pool {
 // connect makes the pools and the first connection.
 func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		if err := checkServer(ctx, c, cfg.ConnConfig.RuntimeParams, s.cfg.ReadOnly); err != nil {
+		use := forRecords
+		if s.cfg.ReadOnly {
+			use = forReading
+		}
+		if err := checkServer(ctx, c, cfg.ConnConfig.RuntimeParams, use); err != nil {
 			return err
 		}
 		return s.present(ctx, c, s.schema)

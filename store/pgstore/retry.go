@@ -21,6 +21,9 @@ const (
 	codeFeature        = "0A000" // also: a cached plan must not change its result type
 	codeCancelled      = "57014"
 	codeProtocol       = "08P01" // a pooler: unsupported startup parameter
+	codeReadOnly       = "25006"
+	codeNoSetting      = "42704" // of a session
+	codeBadSetting     = "22023"
 )
 
 // isCode reports whether the server has refused something with the code.
@@ -60,8 +63,8 @@ func classify(err error) again {
 		return patiently
 	case codeStaleStatement, codeFeature,
 		"57P01", "57P02", "57P03", "57P05", // it stops, has crashed, starts; the connection was idle for too long
-		"53300",          // too many connections
-		"25P03", "25006": // the transaction stood still for too long; the server has become a standby
+		"53300",               // too many connections
+		"25P03", codeReadOnly: // the transaction stood still for too long; the server takes no writes any more
 		return briefly
 	}
 	if refusal.Code[:2] == "08" { // of the connection

@@ -77,7 +77,7 @@ func (s *Store) dispatchPool(ctx context.Context) (*pgxpool.Pool, error) {
 	params["default_transaction_isolation"] = "read committed"
 	params["synchronous_commit"] = "off"
 	cfg.ConnConfig.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		if err := checkServer(ctx, c, params, true); err != nil {
+		if err := checkServer(ctx, c, params, forJobs); err != nil {
 			return err
 		}
 		return s.present(ctx, c, s.schema)

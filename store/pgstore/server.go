@@ -13,6 +13,10 @@ import (
 var (
 	// ErrStandby is returned for a server that is a standby: it takes no writes, and may lag behind.
 	ErrStandby = errors.New("PostgreSQL server is a standby: name the primary, or list all hosts in the URL")
+	// ErrTakesNoWrites is returned for a server whose transactions only read unless they say otherwise: a managed
+	// service sets that where its disk is nearly full, and an operator where a copy is to take the database's place.
+	ErrTakesNoWrites = errors.New("PostgreSQL has default_transaction_read_only=on for this role, database or " +
+		"server, and shall not be written to: find out why (a disk that is nearly full, a move), then set it to off")
 	// ErrAsync is returned for a server with synchronous_commit=off: it acknowledges what a crash then loses.
 	ErrAsync = errors.New("PostgreSQL has synchronous_commit=off for this role, database or server, and would lose " +
 		"acknowledged decisions in a crash: set it to on")
@@ -23,11 +27,21 @@ var (
 		"docs/postgresql.md has the reasons")
 )
 
+// use is what a connection is for.
+type use int
+
+const (
+	forReading use = iota
+	forJobs        // what is written may be lost
+	forRecords
+)
+
 // checkServer refuses a server that cannot keep what it acknowledges. It is asked of every new connection: after a
 // failover a name may lead elsewhere. sent are the settings that the session was asked for.
-func checkServer(ctx context.Context, c *pgconn.PgConn, sent map[string]string, readOnly bool) error {
+func checkServer(ctx context.Context, c *pgconn.PgConn, sent map[string]string, u use) error {
 	results, err := c.Exec(ctx, "select pg_is_in_recovery(), current_setting('synchronous_commit'), "+history+
-		", current_setting('search_path'), current_setting('enable_hashjoin')").ReadAll()
+		", current_setting('search_path'), current_setting('enable_hashjoin'), "+
+		"current_setting('default_transaction_read_only')").ReadAll()
 	if err != nil {
 		return err
 	}
@@ -37,8 +51,10 @@ func checkServer(ctx context.Context, c *pgconn.PgConn, sent map[string]string, 
 		return ErrPooler
 	case string(row[0]) == "t":
 		return ErrStandby
-	case string(row[1]) == "off" && !readOnly:
+	case string(row[1]) == "off" && u == forRecords:
 		return ErrAsync
+	case string(row[5]) == "on" && u != forReading:
+		return ErrTakesNoWrites
 	}
 	c.CustomData()[historyKey] = string(row[2])
 	return nil

@@ -66,6 +66,8 @@ var (
 	// ErrNewer is returned for a database that a newer version of the program has written to in a way that this one
 	// does not understand. Nothing is lost.
 	ErrNewer error = newerError("database was written by a newer version")
+	// ErrNoRight is returned by Examine when the role may not write all of the program's tables.
+	ErrNoRight = errors.New("the role may not write")
 	// ErrNoSchema is returned by Examine when the schema is not there and cannot be made.
 	ErrNoSchema = errors.New("there is nowhere to keep the records")
 	// ErrDamaged is returned for a record that is not what was written.

@@ -73,7 +73,7 @@ func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, write bool) *tx {
 		once: !write && approvals.OneRead(ctx)}
 	begin, clock := "begin isolation level serializable read only", "select "+microseconds+", ''"
 	if write {
-		begin = "begin isolation level serializable read write"
+		begin = "begin isolation level serializable" // whether it may write says the server: see ErrTakesNoWrites
 		clock = "select " + microseconds + ", pg_current_xact_id()::text"
 	}
 	before := s.elapsed()

@@ -99,7 +99,7 @@ func reason(cfg *pgconn.Config, err error) (says string, is error) {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refusalOf(cfg, refusal)
 	}
-	for _, own := range []error{ErrStandby, ErrAsync, ErrPooler} {
+	for _, own := range []error{ErrStandby, ErrTakesNoWrites, ErrAsync, ErrPooler} {
 		if errors.Is(err, own) {
 			return own.Error(), nil
 		}
@@ -170,6 +170,9 @@ func refusalOf(cfg *pgconn.Config, refusal *pgconn.PgError) (says string, is err
 	case "42501":
 		return fmt.Sprintf("the role %s may not connect to the database %s%s: grant it that; docs/postgresql.md lists "+
 			"what it needs", cfg.User, databaseOf(cfg), server), nil
+	case codeNoSetting, codeBadSetting:
+		return fmt.Sprintf("the server does not take the parameters of the store's URL%s, its words: %s: mend them",
+			server, oneLine(refusal.Message)), nil
 	case "53300":
 		return "the server has no connection left" + server + ": raise max_connections, or lower pool_max_conns in " +
 			"the store's URL", nil

@@ -80,6 +80,11 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 		if ctx.Err() != nil && before != nil && classify(err) == never {
 			err = errors.Join(err, before) // what kept the caller until then
 		}
+		if isCode(err, codeReadOnly) {
+			// New connections are asked why. Old ones would go on answering who only reads, as if all were in order.
+			s.clicks.Reset()
+			s.work.Reset()
+		}
 		before = err
 		if errors.Is(err, approvals.ErrCommitUnknown) || !tries.wait(ctx, classify(err)) {
 			s.counts.gaveUp(err)

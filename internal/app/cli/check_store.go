@@ -27,7 +27,7 @@ type storeReport struct {
 	Processes    *int     `json:"processes,omitempty"`
 	ClockSeconds *float64 `json:"clock_ahead_seconds,omitempty"`
 
-	made, encrypted bool // the schema is there; what is in it is encrypted
+	found *store.Examination
 }
 
 // checkPatience is how long a database may take to answer.
@@ -46,7 +46,7 @@ func examineStore(ctx context.Context, p *Program, cfg *app.Config) (*storeRepor
 	defer cancel()
 	e, err := store.Examine(ctx, cfg.Store.Reveal())
 	switch {
-	case errors.Is(err, store.ErrStandby):
+	case errors.Is(err, store.ErrStandby), errors.Is(err, store.ErrTakesNoWrites):
 		return nil, app.Misconfigured(fmt.Errorf("COUNTERSIGN_STORE: %w", err))
 	case store.Waits(err):
 		return nil, fmt.Errorf("%w; \"countersign check --offline\" checks all else", app.ExplainStore(err))
@@ -60,7 +60,7 @@ func examineStore(ctx context.Context, p *Program, cfg *app.Config) (*storeRepor
 	ahead := e.Ahead.Seconds()
 	rep.ClockSeconds = &ahead
 	rep.Says, rep.Warnings = saysOf(e), warningsOf(e)
-	rep.made, rep.encrypted = e.Version > 0, e.Encrypted
+	rep.found = e
 	return rep, nil
 }
 
@@ -101,10 +101,13 @@ func (s *storeReport) examineFile(ctx context.Context, p *Program, cfg *app.Conf
 // checkKeys says where a start would be refused for the keys that are given, or for none.
 func (s *storeReport) checkKeys(cfg *app.Config) error {
 	keys, err := cfg.Keys()
-	switch {
-	case err == nil && s.made && s.encrypted && keys == nil:
+	switch made := s.found != nil && s.found.Version > 0; {
+	case err != nil || !made:
+	case s.found.Encrypted && keys == nil:
 		err = fmt.Errorf("%s: %w: none is set", s.Place, store.ErrKeys)
-	case err == nil && s.made && !s.encrypted && keys != nil:
+	case s.found.Encrypted:
+		err = s.found.Opens(keys)
+	case keys != nil:
 		err = fmt.Errorf("%s: %w, although keys are given: copy it into a schema that is made with them "+
 			"(countersign migrate)", s.Place, store.ErrPlain)
 	}

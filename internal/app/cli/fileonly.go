@@ -22,5 +22,5 @@ const (
 	insteadOfRestore = "stop all replicas and put a copy back with the database's tools: pg_restore for one of " +
 		"pg_dump; a file that backup has made is brought in by: countersign migrate bolt:FILE postgres://…"
 	insteadOfCompact = "it gives the space of deleted records back by itself (autovacuum), and VACUUM FULL returns " +
-		"it to the system"
+		"it to the system; to encrypt it, or to replace a key, copy it into a new schema: countersign migrate"
 )
