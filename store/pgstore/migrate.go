@@ -156,6 +156,11 @@ func (s *Store) step(ctx context.Context, tx pgx.Tx, m migration) error {
 		if err := s.createSchema(ctx, tx); err != nil {
 			return err
 		}
+		if s.cfg.half { // what is made for a move is never taken for an empty store
+			if _, err := tx.Exec(ctx, createMark); err != nil {
+				return err
+			}
+		}
 	}
 	if _, err := tx.Exec(ctx, m.sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("migration %s: %w", m.name, err)

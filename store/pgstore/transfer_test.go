@@ -54,11 +54,22 @@ func emptied(t *testing.T, url string, cfg Config) {
 	}
 }
 
-// TestHalfIsRefused opens what a move that was interrupted has left behind.
+// TestHalfIsRefused opens what a move that was interrupted has left behind, also one that had moved nothing yet: it
+// would look like an empty store.
 func TestHalfIsRefused(t *testing.T) {
 	t.Parallel()
 	url := newURL(t)
 	to := must(OpenTarget(t.Context(), url, Config{}))
+	if mark, err := to.Mark(t.Context()); mark != nil || err != nil {
+		t.Errorf("a move that has not begun is at %v, %v", mark, err)
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), url, Config{}); !errors.Is(err, transfer.ErrHalf) {
+		t.Errorf("made for a move, and nothing is moved: %v", err)
+	}
+	to = must(OpenTarget(t.Context(), url, Config{}))
 	if err := to.Import(t.Context(), nil, transfer.Mark{Version: transfer.Version}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // While another store is moved into a schema, it has the table transfer, with one row that says how far that is. A
-// schema that has the table is opened for nothing else.
+// schema that has the table is opened for nothing else. One that is made for a move has it from the beginning, without
+// a row.
 
 // Target is a schema into which another store is moved.
 type Target struct{ *Store }
@@ -38,11 +39,12 @@ const createMark = `create table if not exists transfer (
 
 const codeUndefinedTable = "42P01"
 
-// Mark returns how far the move has come.
+// Mark returns how far the move has come; nil: it has not begun.
 func (s Target) Mark(ctx context.Context) (*transfer.Mark, error) {
 	var mark []byte
 	err := s.clicks.QueryRow(ctx, "select mark from transfer").Scan(&mark)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == codeUndefinedTable {
+	pg, refused := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(err, pgx.ErrNoRows) || refused && pg.Code == codeUndefinedTable {
 		return nil, nil
 	}
 	if err != nil {
