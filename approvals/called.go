@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -90,8 +91,8 @@ type calling struct {
 }
 
 // called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time.
-// Where it cannot be found out whether somebody sees the place, they get a copy. bare: what is called is not shown in
-// the place.
+// Where it cannot be found out whether somebody sees the place, they get a copy; and whoever is named and cannot be
+// looked up is called, for nobody looks again. bare: what is called is not shown in the place.
 func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
 	asked := *r
 	if asked.Created.IsZero() { // not asked yet
@@ -150,6 +151,19 @@ func (c *calling) set(ctx context.Context, a Approvers) {
 	}
 }
 
+// could is roll.could, and true also of people who cannot be looked up now: whether their answer counts is found out
+// when they give it.
+func (c *calling) could(ctx context.Context, u UserID) bool {
+	if c.roll.could(ctx, u) {
+		return true
+	}
+	if c.r.decidedBy(u) != nil || !c.current.SelfApproval && slices.Contains(c.r.Principals(), u) {
+		return false
+	}
+	err := c.mayDecide(&c.r.RequestHead, c.current, u, c.now)
+	return errors.Is(err, ErrUnavailable) && !errors.Is(err, errNotGathered)
+}
+
 // person calls one person.
 func (c *calling) person(u UserID, sees bool) {
 	direct := c.naming == NamingDM || c.Called.Bare || c.naming == NamingAuto && !sees
@@ -164,10 +178,13 @@ func (c *calling) person(u UserID, sees bool) {
 }
 
 // group calls a group: by its handle where that reaches only people who could answer, or more than are called one by
-// one; the members who do not see the card there by themselves.
+// one, or where nobody says who is in it; the members who do not see the card there by themselves.
 func (c *calling) group(ctx context.Context, group string) {
 	members, err := c.gatherer.group(ctx, group)
 	if err != nil {
+		if !c.Called.Bare && errors.Is(err, ErrUnavailable) {
+			c.Called.Groups = with(c.Called.Groups, group)
+		}
 		return
 	}
 	c.lookUp(ctx, members)

@@ -77,8 +77,8 @@ func (n *Notification) Listing() bool { return n.WaitingAll > mostApart }
 // covers reports whether the delivery of n tells what o tells too: both are for the person whom a list is for, and the
 // request of o is in it, or among those that it only counts.
 func (n *Notification) covers(o *Notification) bool {
-	if n.Copy.of(copyHome) { // one page shows all
-		return o.Copy == n.Copy
+	if n.Copy.of(copyHome) { // one page shows all, and nothing is delivered of a request that is gone
+		return n.Card != nil && o.Copy == n.Copy
 	}
 	if !n.Listing() || !o.Listing() || n.Copy != o.Copy || n.Kind != o.Kind {
 		return false

@@ -238,6 +238,102 @@ func TestUndeliverableCardLeavesTheRequestDecidable(t *testing.T) {
 	}
 }
 
+// TestListThatCannotBeShown: of each request that somebody was to see in one message, and cannot, it is told in its
+// place that they do not see it.
+func TestListThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	b, st, all := readBench(t, n)
+	own := approvals.CopyKey{Workspace: ws, Place: place, Copy: approvals.CopyFor(cara)}
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		for i, r := range all {
+			for j := range 2 {
+				err := tx.PutNotification(&approvals.Notification{
+					Workspace: ws, ID: approvals.NotificationID(fmt.Sprintf("ntf_%02d%d", i, j)), Place: own.Place,
+					Copy: own.Copy, Kind: approvals.NotifyCard, Run: r.Run, Request: r.ID, Created: tx.Now(),
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.surface.intercept = func(n *approvals.Notification) error {
+		if n.Copy == own.Copy {
+			return fmt.Errorf("refused: %w: %w", approvals.ErrUndeliverable, approvals.ErrUnreachable)
+		}
+		return nil
+	}
+	handle := b.handler(t.Context(), st)
+	job := deliverJob(place)
+	job.ID, job.Copy = own.JobID(), own.Copy
+	if err := handle(job); err != nil {
+		t.Fatal(err)
+	}
+	told := map[approvals.RequestID]bool{}
+	err = b.store.View(t.Context(), func(tx approvals.Tx) error {
+		places, err := tx.UndeliveredPlaces(tx.Now().Add(time.Hour), tx.Now().Add(time.Hour), 100)
+		for _, key := range places {
+			waiting, err := tx.Notifications(ws, key.Place, key.Copy, 100)
+			if err != nil {
+				return err
+			}
+			for _, n := range waiting {
+				for _, r := range all {
+					if n.Kind == approvals.NotifyNotice && n.By == cara && n.Place == r.Place {
+						told[r.ID] = true
+					}
+				}
+			}
+		}
+		return err
+	})
+	dead, err2 := b.service.DeadLetters(t.Context(), ws, "", 0)
+	if err != nil || err2 != nil || len(told) != n || len(dead) != n {
+		t.Errorf("told of %d of %d requests, %d dead letters, %v, %v", len(told), n, len(dead), err, err2)
+	}
+	for _, r := range all {
+		if got := b.request(r.ID).Called.Copies; len(got) != 0 {
+			t.Errorf("%s is taken to be shown to %v", r.ID, got)
+		}
+	}
+}
+
+// TestHomeBehindADeletedRequest: somebody's own page is brought up to date for the sake of one request where another
+// one is gone.
+func TestHomeBehindADeletedRequest(t *testing.T) {
+	t.Parallel()
+	b, st, all := readBench(t, 2)
+	key := approvals.CopyKey{Workspace: ws, Place: place, Copy: "home:cara"}
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
+		for i, r := range all {
+			err := tx.PutNotification(&approvals.Notification{
+				Workspace: ws, ID: approvals.NotificationID(fmt.Sprintf("ntf_%02d", i)), Place: key.Place,
+				Copy: key.Copy, Kind: approvals.NotifyCard, Run: r.Run, Request: r.ID, Created: tx.Now(),
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return tx.DeleteRequest(ws, all[0].ID)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := deliverJob(place)
+	job.ID, job.Copy = key.JobID(), key.Copy
+	if err := b.handler(t.Context(), st)(job); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.surface.all(); len(got) != 1 || got[0].request != all[1].ID {
+		t.Errorf("shown %+v", got)
+	}
+}
+
 // TestUndeliverableIsToldWhereItIsRead: a card for somebody else that cannot be delivered is told in the run's own
 // place, with their name; one for a place where nothing arrives is told nowhere, and counted.
 func TestUndeliverableIsToldWhereItIsRead(t *testing.T) {

@@ -1,8 +1,11 @@
 package approvals_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,6 +250,50 @@ func TestEscalationCanCancel(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if _, err := b.service.CancelRun(b.Context(), ws, r.Run, dan, ""); err != nil {
 			t.Error(err)
+		}
+		b.stop()
+		b.store.Close()
+	})
+}
+
+// late is a store whose next write waits.
+type late struct {
+	approvals.Store
+	by atomic.Int64
+}
+
+func (s *late) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	time.Sleep(time.Duration(s.by.Swap(0)))
+	return s.Store.Update(ctx, fn)
+}
+
+// TestEscalationThatComesDueMeanwhile calls the people whom it lets answer also where its instant comes while the timer
+// is at work.
+func TestEscalationThatComesDueMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		dan := withDan(b)
+		b.policy.always(escalating(1, 30*time.Minute))
+		step := b.step()
+		id := b.submit()
+		if err := step(runJob(id)); err != nil {
+			t.Fatal(err)
+		}
+		r := b.pending(id)[0]
+		slow := &late{Store: b.mortal}
+		b.serve(slow)
+		time.Sleep(30*time.Minute - time.Second)
+		slow.by.Store(int64(2 * time.Second))
+		if err := b.service.Expire(t.Context(), ws, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.service.Expire(t.Context(), ws, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		got := b.request(r.ID)
+		if got.Escalated.IsZero() || !slices.Contains(got.Called.Copies, approvals.CopyFor(dan)) {
+			t.Errorf("escalated at %s; called are %+v", got.Escalated, got.Called)
 		}
 		b.stop()
 		b.store.Close()

@@ -185,16 +185,26 @@ func (c *txn) callElsewhere(id RequestID, called Called) error {
 	return nil
 }
 
-// settle removes what a delivery stood for, or makes its first notification a dead letter if it has failed for good.
-// What another process has taken over meanwhile stays as it is. The message is recorded in any case: people see it.
+// settle removes what a delivery stood for, or makes its first notification a dead letter if it has failed for good,
+// and the first about each other request that was to stand in the same list. What another process has taken over
+// meanwhile stays as it is. The message is recorded in any case: people see it.
 func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) error {
 	n := batch[0]
 	held, err := q.held(c, batch)
 	if err != nil {
 		return err
 	}
+	lost := make(map[RequestID]bool)
 	for _, sent := range held {
-		if failed != nil && sent.ID == n.ID {
+		if sent.ID == n.ID {
+			sent = n
+		}
+		other := n.Listing() && sent.Request != n.Request && !lost[sent.Request]
+		if failed != nil && (sent == n || other) {
+			lost[sent.Request] = true
+			if err := c.bury(sent, failed); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := c.DeleteNotification(sent); err != nil {
@@ -202,8 +212,6 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 		}
 	}
 	switch {
-	case failed != nil && contains(held, n.ID):
-		return c.bury(n, failed)
 	case failed != nil:
 		return nil
 	case n.Kind == NotifyState:

@@ -35,11 +35,34 @@ func act(
 	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
 	call func(context.Context, *Request, time.Time) Called,
 ) (did string, left time.Duration, err error) {
+	var r *RequestHead
+	for range rounds {
+		did, left, r, err = actOnce(ctx, st, ws, id, call)
+		if !errors.Is(err, errNotGathered) {
+			break
+		}
+	}
+	if err != nil || r.Status != RequestExpired || r.Requirement.OnExpiry != ExpiryCancel {
+		return did, left, err
+	}
+	_, err = endRun(ctx, st, RunKey{Workspace: ws, Run: r.Run},
+		ending{to: RunCancelled, text: wordsRunExpired}, nil)
+	if errors.Is(err, ErrEnded) {
+		err = nil
+	}
+	return did, 0, err
+}
+
+// actOnce is act as far as the request itself goes. errNotGathered: its escalation has come due since it was looked at,
+// and whom that calls is not known.
+func actOnce(
+	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
+	call func(context.Context, *Request, time.Time) Called,
+) (did string, left time.Duration, r *RequestHead, err error) {
 	called, err := escalating(ctx, st, ws, id, call)
 	if err != nil {
-		return "", 0, err
+		return "", 0, nil, err
 	}
-	var r *RequestHead
 	err = update(ctx, st, ws, func(c *txn) (err error) {
 		did, left = "", 0
 		fault.Point("expire.claimed")
@@ -53,23 +76,15 @@ func act(
 		did, left, err = c.tick(r, called)
 		return err
 	})
-	if err != nil || r.Status != RequestExpired || r.Requirement.OnExpiry != ExpiryCancel {
-		return did, left, err
-	}
-	_, err = endRun(ctx, st, RunKey{Workspace: ws, Run: r.Run},
-		ending{to: RunCancelled, text: wordsRunExpired}, nil)
-	if errors.Is(err, ErrEnded) {
-		err = nil
-	}
-	return did, 0, err
+	return did, left, r, err
 }
 
-// escalating returns whom the escalation of the request calls, if it is due. People are looked up before the
-// transaction.
+// escalating returns whom the escalation of the request calls, if it is due; nil otherwise. People are looked up before
+// the transaction.
 func escalating(
 	ctx context.Context, st Store, ws WorkspaceID, id RequestID,
 	call func(context.Context, *Request, time.Time) Called,
-) (Called, error) {
+) (*Called, error) {
 	var r *Request
 	var now time.Time
 	err := st.View(ctx, func(tx Tx) (err error) {
@@ -84,9 +99,9 @@ func escalating(
 		return err
 	})
 	if err != nil || r == nil {
-		return Called{}, err
+		return nil, err
 	}
-	return call(ctx, r, now), nil
+	return new(call(ctx, r, now)), nil
 }
 
 // expire settles an overdue request. Where that cancels the run, the request's timer goes off once more to end it,

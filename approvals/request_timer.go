@@ -44,17 +44,19 @@ func (r *RequestHead) nextAct() (next time.Time) {
 
 // tick does what is due for a pending request that is not overdue, and plans what comes next. It returns in a word what
 // it did, and how long the next is away, or zero when a timer has been planned for it. called is whom an escalation
-// calls.
-func (c *txn) tick(r *RequestHead, called Called) (did string, left time.Duration, err error) {
+// calls; nil: that was not asked, and errNotGathered is the answer where one is due.
+func (c *txn) tick(r *RequestHead, called *Called) (did string, left time.Duration, err error) {
 	c.mend(r)
 	escalate, remind := r.Escalates(), r.RemindAt
 	switch {
+	case !escalate.IsZero() && !c.Now().Before(escalate) && called == nil:
+		return "", 0, errNotGathered
 	case !escalate.IsZero() && !c.Now().Before(escalate):
 		if err := fault.Error("escalate.claimed"); err != nil {
 			return "", 0, err
 		}
 		did = "escalated"
-		if err := c.escalate(r, called); err != nil {
+		if err := c.escalate(r, *called); err != nil {
 			return "", 0, err
 		}
 		if !remind.IsZero() && !c.Now().Before(remind) { // which says the same

@@ -32,6 +32,17 @@ func (r Retention) shortest() (least time.Duration) {
 	return least
 }
 
+// requestsKept returns since when settled requests are kept by the retention that holds now; zero: for ever.
+func (w *Worker) requestsKept(now time.Time) time.Time {
+	if w.retention == nil {
+		return noTime
+	}
+	if keep := w.retention().Requests; keep > 0 {
+		return now.Add(-keep)
+	}
+	return noTime
+}
+
 const (
 	// retentionLook is how often a worker looks whether a sweep is due, or the retention is another one.
 	retentionLook = time.Second

@@ -24,7 +24,7 @@ type RunEffect struct {
 	Tool    string         `json:"tool"`
 	Kind    agent.ToolKind `json:"kind,omitempty"`
 	Agent   string         `json:"agent,omitempty"`
-	Outcome Outcome        `json:"outcome"`
+	Outcome Outcome        `json:"outcome"`          // as people have found out, where the tool has not said it
 	Digest  agent.Digest   `json:"digest"`           // of the call
 	Output  agent.Digest   `json:"output,omitzero"`  // of what it returned, as in the audit trail
 	Review  bool           `json:"review,omitempty"` // see EffectRecord.Review
@@ -70,8 +70,9 @@ func (rec *RunRecord) readEffects(tx Tx) error {
 	var used []GrantID
 	for _, e := range effects {
 		shown := RunEffect{
-			ID: e.ID, Authority: e.Authority, Tool: e.Tool, Kind: e.Kind, Agent: e.Agent, Outcome: e.Outcome(),
-			Digest: e.Digest, Review: e.Review, Attempt: e.Attempt, Intent: e.Intent, Done: e.Done,
+			ID: e.ID, Authority: e.Authority, Tool: e.Tool, Kind: e.Kind, Agent: e.Agent,
+			Outcome: fateOf(e, rec.Requests).outcome, Digest: e.Digest, Review: e.Review, Attempt: e.Attempt,
+			Intent: e.Intent, Done: e.Done,
 		}
 		if !e.Done.IsZero() {
 			shown.Milliseconds = e.Done.Sub(e.Intent).Milliseconds()

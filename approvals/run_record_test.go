@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,6 +59,44 @@ func TestReadRun(t *testing.T) {
 	}
 	if _, err := approvals.ReadRun(t.Context(), b.store, ws, "run_absent"); !errors.Is(err, approvals.ErrNotFound) {
 		t.Errorf("a run that is not there: %v", err)
+	}
+}
+
+// TestReadRunKnowsWhatPeopleFoundOut: a call of which no output came is not running for ever: nobody knows what became
+// of it while people are asked, and then it is what they say.
+func TestReadRunKnowsWhatPeopleFoundOut(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[approvals.Verdict]approvals.Outcome{
+		approvals.MarkDone: approvals.OutcomeRan, approvals.GiveUp: approvals.OutcomeUnknown,
+	} {
+		b := newBench(t)
+		tools := b.tools()
+		tools[0].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{}, fmt.Errorf("no answer: %w", agent.ErrOutcomeUnknown)
+		}
+		b.agent(asks(call("c1", "pay", `{}`)), tools...)
+		b.start()
+		id := b.submit()
+		b.must(b.question(id), bob, approvals.Approve, "")
+		outcome := func() approvals.Outcome {
+			rec, err := approvals.ReadRun(b.Context(), b.store, ws, id)
+			if err != nil || len(rec.Effects) != 1 {
+				t.Fatalf("%+v, %v", rec, err)
+			}
+			return rec.Effects[0].Outcome
+		}
+		b.until("the question what became of it", func() bool {
+			open := b.pending(id)
+			return len(open) == 1 && open[0].Kind == agent.OutcomeUnknown
+		})
+		if got := outcome(); got != approvals.OutcomeUnknown {
+			t.Errorf("while people are asked: %s", got)
+		}
+		b.must(b.pending(id)[0], cara, verdict, "receipt 7")
+		b.reaches(id, approvals.RunDone)
+		if got := outcome(); got != want {
+			t.Errorf("%s: %s, want %s", verdict, got, want)
+		}
 	}
 }
 

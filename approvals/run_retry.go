@@ -159,7 +159,11 @@ func (x *execution) input(ctx context.Context) ([]agent.Item, error) {
 		return append(around, said), nil
 	}
 	var t tries
-	if err := x.store.View(ctx, func(tx Tx) error { return t.read(tx, x.run) }); err != nil {
+	err = x.store.View(ctx, func(tx Tx) error {
+		t = tries{kept: x.requestsKept(tx.Now())}
+		return t.read(tx, x.run)
+	})
+	if err != nil {
 		return nil, &storeError{err}
 	}
 	note := agent.Item{Type: agent.ItemMessage, Role: agent.RoleDeveloper, Text: t.text()}

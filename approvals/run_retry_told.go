@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"countersign/agent"
 )
@@ -17,6 +18,9 @@ type tries struct {
 	number int
 	calls  []string // with what came of them, of the newest try first
 	more   bool     // there is or was at least one more, of which nothing is read here
+	// Requests that were settled before kept may be gone; lost says that some of these tries may have had such.
+	kept time.Time
+	lost bool
 }
 
 // read takes in the tries before next.
@@ -39,6 +43,7 @@ func (t *tries) read(tx Tx, next *Run) error {
 			return err
 		}
 		t.calls = append(t.calls, callsKnown(requests, effects)...)
+		t.lost = t.lost || old.Created.Before(t.kept) // what was carried out elsewhere its requests alone would tell
 		t.number++
 		id = old.RetryOf
 	}
@@ -84,12 +89,12 @@ func (t *tries) text() string {
 	case len(t.calls) > 0:
 		text += "The calls made then, and what is known of them: " + counted(t.calls) + ". What ran has happened and " +
 			"is not undone: do not repeat it, and where it is not known, find out first."
-	case t.more:
+	case t.more || t.lost:
 		return text + "What its calls did is not kept any more: find out first what has happened."
 	default:
 		return text + "None of its calls was carried out."
 	}
-	if t.more {
+	if t.more || t.lost {
 		text += " Of earlier calls no more is known: there may have been others."
 	}
 	return text

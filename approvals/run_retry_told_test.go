@@ -98,6 +98,48 @@ func TestRetryIsToldOfCallsElsewhere(t *testing.T) {
 	}
 }
 
+// TestRetryWithoutItsRequests: the requests of the old run are not kept for as long as the run. What they said of calls
+// that are carried out elsewhere nobody knows any more, and that is what the model is told.
+func TestRetryWithoutItsRequests(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rules := approvals.Retention{Requests: old}
+	b.worker.Retention = func() approvals.Retention { return approvals.Retention{Requests: rules.Requests} }
+	var told []string
+	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		for _, it := range req.Items {
+			if strings.Contains(it.Text, "was asked before") {
+				told = append(told, it.Text)
+				return []agent.Item{agent.AssistantMessage("I see")}, nil
+			}
+		}
+		return []agent.Item{call("c1", "deploy", `{"ref":"v2"}`)}, nil
+	}), external())
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.service.CancelRun(t.Context(), ws, id, ann, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.sweep(rules)
+	if n := len(b.requests(id)); n != 0 {
+		t.Fatalf("%d requests are left", n)
+	}
+	receipt, err := b.retry(id, ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := step(runJob(receipt.Run)); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "before, once: ") ||
+		!strings.Contains(told[0], "What its calls did is not kept any more") {
+		t.Errorf("the model was told %q", told)
+	}
+}
+
 // TestRetryOfADeletedRun: while its input waited the old run was deleted, and nothing is made up of what it did.
 func TestRetryOfADeletedRun(t *testing.T) {
 	t.Parallel()

@@ -169,7 +169,6 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 			return s.give(c, r, TriggerWithheld, why)
 		}
 		own := *r.Trigger
-		own.Doubt = own.Doubt || own.Status == TriggerSending
 		own.Attempt++
 		own.Nonce, own.Begun, own.LeaseUntil = s.nonce, c.Now(), c.Now().Add(s.lease)
 		r.Trigger = &own
@@ -225,6 +224,8 @@ func (s *sending) interrupted(c *txn, r *RequestHead) (stop bool, err error) {
 		return true, &RetryError{After: left, Err: errLeased}
 	}
 	if s.trigger != nil && s.trigger.Idempotent() {
+		own := *r.Trigger
+		own.Doubt, r.Trigger = true, &own // also where it may not be sent again
 		return false, nil
 	}
 	return true, s.give(c, r, TriggerUnknown, "the program was stopped while the call was sent")

@@ -247,6 +247,37 @@ func TestTriggerWithheld(t *testing.T) {
 	}
 }
 
+// TestTriggerWithheldAfterACrash: nothing is sent again that is not allowed any more, and nobody is told that it was
+// not sent, which the process that died may have done.
+func TestTriggerWithheldAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := triggering(t, external())
+	b.trigger.idempotent = true
+	step := b.step()
+	id := b.submit()
+	if err := step(runJob(id)); err != nil {
+		t.Fatal(err)
+	}
+	r := b.pending(id)[0]
+	b.mortal.dieAt(2, false) // the record of what came of it
+	_ = step(triggerJob(r.ID))
+	b.reopen()
+	tool := external()
+	tool.NeedsApproval = agent.AlwaysAsk
+	b.agent(model(deploys), tool)
+	if err := b.step()(triggerJob(r.ID)); err != nil {
+		t.Fatal(err)
+	}
+	got := b.request(r.ID)
+	if len(b.trigger.all()) != 1 || got.Trigger.Status != approvals.TriggerUnknown {
+		t.Errorf("sent %d times; people are told %q", len(b.trigger.all()), got.Sending())
+	}
+	b.must(got, bob, approvals.Reject, "")
+	if got = b.request(r.ID); got.Outcome != approvals.OutcomeUnknown {
+		t.Errorf("the call of which nobody knows whether it was sent is told to be %q", got.Outcome)
+	}
+}
+
 func triggerJob(id approvals.RequestID) approvals.Job {
 	return approvals.Job{Workspace: ws, Kind: approvals.JobTrigger, ID: string(id)}
 }
