@@ -256,12 +256,10 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 // mendable reports whether an operator can make the same call succeed, so that it is worth repeating.
 func mendable(word string) bool {
 	switch word {
-	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired",
-		"missing_scope", "no_permission", "access_denied",
-		"org_login_required", "ekm_access_denied", "accesslimited", "team_added_to_org":
+	case "missing_scope", "no_permission", "access_denied", "accesslimited", "team_added_to_org":
 		return true
 	}
-	return false
+	return endsToken(word) // not what is to be shown is the reason, but who shows it
 }
 
 // elsewhere reports whether the place is the reason for a refusal, rather than the message.
