@@ -91,6 +91,59 @@ func TestRefusedThreadIsNoClosedChannel(t *testing.T) {
 	}
 }
 
+// TestRefusedThreadHasEachMessageOnce: what a thread does not take stands in the conversation, and is found there by
+// whoever repeats the delivery; so are the parts of a long answer below the first one.
+func TestRefusedThreadHasEachMessageOnce(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"deleted", "restricted_action_thread_locked", "cannot_reply_to_message"} {
+		for lost := 1; lost <= 3; lost++ { // of the posts that Slack takes, the one whose answer does not arrive
+			t.Run(fmt.Sprint(word, lost), func(t *testing.T) {
+				t.Parallel()
+				s, r := waitingCard(t, setUp{})
+				closed := func(args map[string]any) bool { return args["thread_ts"] == r.Place.Thread }
+				if word == "deleted" {
+					if err := s.slack.Delete(s.ctx(), "U0ANN", "C0GENERAL", r.Place.Thread); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word, Times: -1, Match: closed})
+				}
+				taken := 0
+				s.slack.Fail(slackdev.Fault{
+					Method: methodPost, Reset: true, AfterEffect: true,
+					Match: func(map[string]any) bool { taken++; return taken == lost },
+				})
+				n := &approvals.Notification{
+					Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer, Place: r.Place,
+					Text: strings.Repeat("A line of the answer.\n", 2*answerPart/22), Created: time.Now(),
+				}
+				if d, err := s.bot.Notify(s.ctx(), n); err == nil {
+					t.Fatalf("the fault did not show: %+v", d)
+				}
+				s.bot.roots = newRoots() // as another process
+				n.Begun = true
+				d, err := s.bot.Notify(s.ctx(), n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var parts []any
+				for _, m := range s.slack.Messages("C0GENERAL") {
+					if m.Metadata == nil || m.Metadata.EventType != answerEvent {
+						continue
+					}
+					parts = append(parts, m.Metadata.EventPayload["part"])
+					if m.TS != d.Message && m.ThreadTS != d.Message {
+						t.Errorf("part %v stands apart", m.Metadata.EventPayload["part"])
+					}
+				}
+				if len(parts) != 3 {
+					t.Errorf("the parts %v", parts)
+				}
+			})
+		}
+	}
+}
+
 // TestDeletedRequestKeepsItsThread: with the card in it, the thread goes on without its first message.
 func TestDeletedRequestKeepsItsThread(t *testing.T) {
 	t.Parallel()
