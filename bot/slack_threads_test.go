@@ -222,3 +222,36 @@ func rich(args map[string]any) bool {
 	blocks, _ := args["blocks"].([]any)
 	return len(blocks) > 1
 }
+
+// TestLongThreadIsLookedThroughBitByBit: of an app that is distributed outside of Slack's Marketplace, Slack reads
+// fifteen messages of a thread, once a minute. What may have been posted in a longer one is looked for all the same,
+// each attempt going on where the one before was sent away.
+func TestLongThreadIsLookedThroughBitByBit(t *testing.T) {
+	t.Parallel()
+	const minute = 1200 * time.Millisecond
+	s, r := waitingCard(t, setUp{slack: slackdev.Config{FewReads: true, RateLimits: true, RateMinute: minute}})
+	for i := range 35 {
+		s.mention("U0ANN", fmt.Sprint("more ", i), r.Place.Thread)
+	}
+	n := cardNotification(r)
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Begun = true // another process, which has been frozen, may have posted it
+	var err error
+	tries := 0
+	for ; tries < 6; tries++ {
+		_, err = s.bot.Notify(s.ctx(), n)
+		retry, later := errors.AsType[*approvals.RetryError](err)
+		if !later {
+			break
+		}
+		time.Sleep(max(retry.After, minute))
+	}
+	if err != nil {
+		t.Fatalf("after %d tries: %v", tries, err)
+	}
+	if got := s.cards(r); len(got) != 1 || tries == 0 {
+		t.Errorf("%d cards after %d tries", len(got), tries)
+	}
+}
