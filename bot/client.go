@@ -64,6 +64,7 @@ type Client struct {
 	placesCalls recentCalls
 	noList      atomic.Pointer[time.Time] // users.list is of no use until then
 	links       *cache[string]            // permalinks of messages; empty where Slack gives none
+	readings    readings
 	limits      *limits
 	standing    *standing
 

@@ -177,8 +177,8 @@ func (f *field) initial() (text string, ok bool) {
 		_, err := time.Parse("15:04", text)
 		return text, isText && err == nil
 	case fieldMoment:
-		_, err := time.Parse(time.RFC3339, text)
-		return text, isText && err == nil
+		at, err := time.Parse(time.RFC3339, text)
+		return text, isText && err == nil && pickable(at)
 	case fieldNumber:
 		return string(f.Proposal), kindOf(f.Proposal) == "number"
 	case fieldTruth:
@@ -186,6 +186,13 @@ func (f *field) initial() (text string, ok bool) {
 	}
 	text = string(visible.JSON(f.Proposal))
 	return text, units(text) <= maxInput
+}
+
+// pickable reports whether an input for moments can begin with this one. Slack takes it in whole seconds since 1970, of
+// which it wants ten digits: nothing before September 2001. See
+// https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element.
+func pickable(at time.Time) bool {
+	return at.Nanosecond() == 0 && at.Unix() >= 1_000_000_000 && at.Unix() <= 9_999_999_999
 }
 
 // holds reports whether the input can begin with the model's proposal.

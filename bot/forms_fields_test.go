@@ -97,6 +97,40 @@ func TestFieldsAreFilledIn(t *testing.T) {
 	}
 }
 
+// TestMomentsThatNoPickerTakes: the model proposes a moment that Slack's input cannot begin with. The form opens all
+// the same, its input is not said to hold what it does not, and left empty what was proposed stands.
+func TestMomentsThatNoPickerTakes(t *testing.T) {
+	t.Parallel()
+	for moment, marked := range map[string]bool{
+		"1999-12-31T23:00:00Z": false, "1970-01-01T00:00:00Z": false, "2300-01-01T00:00:00Z": false,
+		"2026-12-01T10:00:00.25Z": false, "2026-12-01T10:00:00Z": true,
+	} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			b := &bank{}
+			w := startWorld(t, &world{policy: demands(nil), tools: []agent.Tool{reserve(b)}, script: script{
+				scripted.Calls(scripted.Call("call_1", "reserve", `{"moment":"`+moment+`"}`)),
+				scripted.Say("Reserved."),
+			}})
+			thread := w.mention("U0ANN", "reserve", "")
+			form := w.opened("U0BEN", w.card(thread, 1), "provide_input")
+			if got := strings.Contains(inputOf(t, form, "moment").Label.Text, "proposed by the model"); got != marked {
+				t.Errorf("marked as proposed: %v", got)
+			}
+			values := map[string]any{
+				"date": "2026-12-01", "time": "19:30", "guests": "4", "outside": "true", "room": "cellar",
+			}
+			if answer := w.submits("U0BEN", "provide_input", values); answer != nil {
+				t.Fatalf("the form answers %v", answer)
+			}
+			w.said(thread, "Reserved.")
+			if got := b.payments(); len(got) != 1 || !strings.Contains(got[0], `"moment":"`+moment+`"`) {
+				t.Errorf("ran with %s", got)
+			}
+		})
+	}
+}
+
 // seenInput is an input as Slack is sent it.
 type seenInput struct {
 	ID       string `json:"block_id"`

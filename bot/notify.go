@@ -256,12 +256,10 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 // mendable reports whether an operator can make the same call succeed, so that it is worth repeating.
 func mendable(word string) bool {
 	switch word {
-	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired",
-		"missing_scope", "no_permission", "access_denied",
-		"org_login_required", "ekm_access_denied", "accesslimited", "team_added_to_org":
+	case "missing_scope", "no_permission", "access_denied", "accesslimited", "team_added_to_org":
 		return true
 	}
-	return false
+	return endsToken(word) // not what is to be shown is the reason, but who shows it
 }
 
 // elsewhere reports whether the place is the reason for a refusal, rather than the message.
@@ -356,11 +354,8 @@ func (b *Bot) postAll(
 	var first approvals.Delivery
 	for i, p := range posts {
 		ts, in := find(there, p)
-		if ts != "" && in == "" && thread != "" {
-			b.roots.set(channel, thread, ts)
-		}
 		if ts == "" && p.instead != "" {
-			ts, err = p.instead, b.repost(ctx, channel, p.instead, p)
+			ts, in, err = p.instead, thread, b.repost(ctx, channel, p.instead, p)
 			if word, refused := refusal(err); gone(err) || refused && !mendable(word) { // better twice than never
 				ts, err = "", nil
 			}
@@ -368,7 +363,15 @@ func (b *Bot) postAll(
 		switch {
 		case err != nil:
 		case ts == "":
-			ts, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
+			ts, in, err = b.postOne(ctx, n, channel, b.roots.of(channel, thread), p)
+			if word, _ := refusal(err); thread != "" && unthreadable(word) {
+				var outside []postedMessage
+				if outside, err = b.earlier(ctx, n, channel, ""); err != nil {
+					return approvals.Delivery{}, err
+				}
+				there = append(there, outside...)
+				ts, in, err = b.postOutside(ctx, n, channel, there, p)
+			}
 		case n.Card != nil: // what it shows may have been decided since
 			err = b.repost(ctx, channel, ts, p)
 		}
@@ -384,6 +387,13 @@ func (b *Bot) postAll(
 		b.unsent.settle(n.ID)
 		if i == 0 {
 			first = approvals.Delivery{Channel: channel, Message: ts}
+		}
+		if thread != "" && (in == "" || in == ts) && b.roots.set(channel, thread, ts) && i < len(posts)-1 {
+			below, err := b.earlier(ctx, n, channel, ts)
+			if err != nil {
+				return approvals.Delivery{}, err
+			}
+			there = append(there, below...)
 		}
 	}
 	b.doubts.settle(n.ID)
@@ -449,12 +459,14 @@ func find(there []postedMessage, p post) (ts, thread string) {
 	return "", ""
 }
 
-func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, thread string, p post) (string, error) {
+// postOne posts a message and returns the thread that it is in too, as postReply does.
+func (b *Bot) postOne(
+	ctx context.Context, n *approvals.Notification, channel, thread string, p post,
+) (ts, in string, err error) {
 	m, err := p.message(thread)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	var ts string
 	turn := paced{
 		method: methodPost, channel: channel, what: string(n.ID), cosmetic: n.Kind == approvals.NotifyReminder,
 	}
@@ -465,7 +477,7 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 			}
 		}
 		var err error
-		ts, err = b.postIn(ctx, channel, m)
+		ts, in, err = b.client.postReply(ctx, channel, m)
 		if uncertain(err) {
 			b.doubts.add(n.ID)
 		}
@@ -474,5 +486,5 @@ func (b *Bot) postOne(ctx context.Context, n *approvals.Notification, channel, t
 	if err == nil && n.Kind == approvals.NotifyCard {
 		fault.Point("card.after_post_before_ts")
 	}
-	return ts, err
+	return ts, in, err
 }

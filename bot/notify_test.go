@@ -164,15 +164,29 @@ func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 	}
 }
 
-func TestRevokedTokenIsWorthRepeating(t *testing.T) {
+// TestRefusedTokenIsWorthRepeating: Slack takes nothing with the token for now, as while a second factor is to be set
+// up. Nothing is given up, neither in the channel nor for somebody in their direct messages.
+func TestRefusedTokenIsWorthRepeating(t *testing.T) {
 	t.Parallel()
-	s, r := waitingCard(t, setUp{})
-	s.slack.Fail(slackdev.Fault{Method: methodPost, Error: "token_revoked"})
-	if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err == nil || errors.Is(err, approvals.ErrUndeliverable) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err != nil {
-		t.Errorf("after the token was mended: %v", err)
+	for _, word := range []string{
+		"token_revoked", "account_inactive", "ekm_access_denied", "team_access_not_granted",
+		"two_factor_setup_required", "org_login_required", "team_disabled", "user_removed_from_team", "accesslimited",
+	} {
+		for _, to := range []struct {
+			copyOf approvals.Copy
+			method string
+		}{{"", methodPost}, {approvals.CopyFor(user("U0BEN")), methodOpenDM}} {
+			s, r := waitingCard(t, setUp{})
+			s.slack.Fail(slackdev.Fault{Method: to.method, Error: word})
+			n := cardNotification(r)
+			n.Copy = to.copyOf
+			if _, err := s.bot.Notify(s.ctx(), n); err == nil || errors.Is(err, approvals.ErrUndeliverable) {
+				t.Errorf("%s of %s: %v", word, to.method, err)
+			}
+			if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+				t.Errorf("%s of %s, after the token was mended: %v", word, to.method, err)
+			}
+		}
 	}
 }
 

@@ -91,6 +91,59 @@ func TestRefusedThreadIsNoClosedChannel(t *testing.T) {
 	}
 }
 
+// TestRefusedThreadHasEachMessageOnce: what a thread does not take stands in the conversation, and is found there by
+// whoever repeats the delivery; so are the parts of a long answer below the first one.
+func TestRefusedThreadHasEachMessageOnce(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"deleted", "restricted_action_thread_locked", "cannot_reply_to_message"} {
+		for lost := 1; lost <= 3; lost++ { // of the posts that Slack takes, the one whose answer does not arrive
+			t.Run(fmt.Sprint(word, lost), func(t *testing.T) {
+				t.Parallel()
+				s, r := waitingCard(t, setUp{})
+				closed := func(args map[string]any) bool { return args["thread_ts"] == r.Place.Thread }
+				if word == "deleted" {
+					if err := s.slack.Delete(s.ctx(), "U0ANN", "C0GENERAL", r.Place.Thread); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					s.slack.Fail(slackdev.Fault{Method: methodPost, Error: word, Times: -1, Match: closed})
+				}
+				taken := 0
+				s.slack.Fail(slackdev.Fault{
+					Method: methodPost, Reset: true, AfterEffect: true,
+					Match: func(map[string]any) bool { taken++; return taken == lost },
+				})
+				n := &approvals.Notification{
+					Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer, Place: r.Place,
+					Text: strings.Repeat("A line of the answer.\n", 2*answerPart/22), Created: time.Now(),
+				}
+				if d, err := s.bot.Notify(s.ctx(), n); err == nil {
+					t.Fatalf("the fault did not show: %+v", d)
+				}
+				s.bot.roots = newRoots() // as another process
+				n.Begun = true
+				d, err := s.bot.Notify(s.ctx(), n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var parts []any
+				for _, m := range s.slack.Messages("C0GENERAL") {
+					if m.Metadata == nil || m.Metadata.EventType != answerEvent {
+						continue
+					}
+					parts = append(parts, m.Metadata.EventPayload["part"])
+					if m.TS != d.Message && m.ThreadTS != d.Message {
+						t.Errorf("part %v stands apart", m.Metadata.EventPayload["part"])
+					}
+				}
+				if len(parts) != 3 {
+					t.Errorf("the parts %v", parts)
+				}
+			})
+		}
+	}
+}
+
 // TestDeletedRequestKeepsItsThread: with the card in it, the thread goes on without its first message.
 func TestDeletedRequestKeepsItsThread(t *testing.T) {
 	t.Parallel()
@@ -168,4 +221,37 @@ func TestUnknownWordLeavesNoLiveButtons(t *testing.T) {
 func rich(args map[string]any) bool {
 	blocks, _ := args["blocks"].([]any)
 	return len(blocks) > 1
+}
+
+// TestLongThreadIsLookedThroughBitByBit: of an app that is distributed outside of Slack's Marketplace, Slack reads
+// fifteen messages of a thread, once a minute. What may have been posted in a longer one is looked for all the same,
+// each attempt going on where the one before was sent away.
+func TestLongThreadIsLookedThroughBitByBit(t *testing.T) {
+	t.Parallel()
+	const minute = 1200 * time.Millisecond
+	s, r := waitingCard(t, setUp{slack: slackdev.Config{FewReads: true, RateLimits: true, RateMinute: minute}})
+	for i := range 35 {
+		s.mention("U0ANN", fmt.Sprint("more ", i), r.Place.Thread)
+	}
+	n := cardNotification(r)
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Begun = true // another process, which has been frozen, may have posted it
+	var err error
+	tries := 0
+	for ; tries < 6; tries++ {
+		_, err = s.bot.Notify(s.ctx(), n)
+		retry, later := errors.AsType[*approvals.RetryError](err)
+		if !later {
+			break
+		}
+		time.Sleep(max(retry.After, minute))
+	}
+	if err != nil {
+		t.Fatalf("after %d tries: %v", tries, err)
+	}
+	if got := s.cards(r); len(got) != 1 || tries == 0 {
+		t.Errorf("%d cards after %d tries", len(got), tries)
+	}
 }

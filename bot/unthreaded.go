@@ -29,13 +29,19 @@ func (r *roots) of(channel, thread string) string {
 	return thread
 }
 
-func (r *roots) set(channel, thread, root string) {
+// set has root take the place of the thread, and reports whether it has not done so before.
+func (r *roots) set(channel, thread, root string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	key := channel + " " + thread
+	if r.at[key] == root {
+		return false
+	}
 	if len(r.at) >= mostRoots {
 		clear(r.at)
 	}
-	r.at[channel+" "+thread] = root
+	r.at[key] = root
+	return true
 }
 
 // unthreadable reports whether Slack refuses a reply because of its thread, so that the conversation itself takes it.
@@ -48,19 +54,19 @@ func unthreadable(word string) bool {
 	return false
 }
 
-// postIn posts in the thread, or in the conversation when there is no such thread any more.
-func (b *Bot) postIn(ctx context.Context, channel string, m message) (ts string, err error) {
-	asked := m.thread
-	ts, thread, err := b.client.postReply(ctx, channel, m)
-	if word, _ := refusal(err); asked != "" && unthreadable(word) {
-		m.thread = ""
-		ts, thread, err = b.client.postReply(ctx, channel, m)
+// postOutside posts in the conversation itself what a thread in it does not take, unless it is among what an earlier
+// attempt has posted there.
+func (b *Bot) postOutside(
+	ctx context.Context, n *approvals.Notification, channel string, there []postedMessage, p post,
+) (ts, in string, err error) {
+	b.log.Info("a thread is closed; what belongs to it stands in the conversation", "channel", channel)
+	if ts, in = find(there, p); ts == "" {
+		return b.postOne(ctx, n, channel, "", p)
 	}
-	if err == nil && asked != "" && thread == "" {
-		b.log.Info("a thread is gone; what belongs to it stands in the conversation", "channel", channel)
-		b.roots.set(channel, asked, ts)
+	if n.Card != nil {
+		err = b.repost(ctx, channel, ts, p)
 	}
-	return ts, err
+	return ts, in, err
 }
 
 // insistTries is how often an update that Slack refuses for a reason nobody here knows is tried again.

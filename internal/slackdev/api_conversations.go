@@ -194,7 +194,11 @@ func (w *Workspace) messagePage(c *conversation, list []*Message, a args) (reply
 	for i, m := range list {
 		all[i] = w.messageObject(c, m, metadata)
 	}
-	page, next, err := paginate(all, a, 999)
+	most := 999
+	if w.cfg.FewReads {
+		most = 15
+	}
+	page, next, err := paginate(all, a, most)
 	if err != nil {
 		return nil, err
 	}

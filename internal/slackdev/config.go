@@ -57,6 +57,10 @@ type Config struct {
 	RateLimits bool
 	// RateMinute is how long a minute of the rate limits lasts; default a minute. Tests that cannot wait shorten it.
 	RateMinute time.Duration
+	// FewReads has conversations.history and conversations.replies give 15 messages at most and, with RateLimits, take
+	// one call a minute, as for an app that is distributed outside of Slack's Marketplace:
+	// https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps.
+	FewReads bool
 	// OrgInstall makes the installation one of the whole organisation, Team.EnterpriseID: payloads then name the
 	// organisation, and team is null.
 	OrgInstall bool

@@ -90,3 +90,22 @@ func TestRateLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestFewReads: of an app that is distributed outside of the Marketplace.
+func TestFewReads(t *testing.T) {
+	t.Parallel()
+	for few, want := range map[bool][2]int{true: {15, http.StatusTooManyRequests}, false: {20, http.StatusOK}} {
+		w := start(t, slackdev.Config{FewReads: few, RateLimits: true})
+		for range 20 {
+			if _, err := w.Post(t.Context(), "U0ANN", "C0GENERAL", "hello", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		history := map[string]any{"channel": "C0GENERAL", "limit": 200}
+		got := call(t, w, "conversations.history", history)
+		again := call(t, w, "conversations.history", history)
+		if len(got.Messages) > want[0] || len(got.Messages) < want[0]-1 || again.status != want[1] {
+			t.Errorf("few reads %v: %d messages, then %d", few, len(got.Messages), again.status)
+		}
+	}
+}

@@ -25,6 +25,9 @@ func (w *Workspace) rates(name string, tier int, a args) []rate {
 			{name + "/" + a.str("channel"), postBurst, postBurst * minute / 60}, {name, postWorkspace, minute},
 		}
 	}
+	if w.cfg.FewReads && (name == "conversations.history" || name == "conversations.replies") {
+		tier = 1
+	}
 	if tier == 0 {
 		return nil
 	}
