@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"countersign/agent"
 )
 
 // deleteRuns deletes the runs that ended before the instant, the earliest first.
@@ -91,6 +93,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // open reports whether something about an ended run waits for somebody: an answer, a review of a decision past the
 // policy, or word of a call of which nobody knows what came of it, and which nobody has been asked about and answered.
+// Of an agent that is used as a tool there is none to wait for: its own calls tell.
 func open(requests []*RequestHead, effects []*EffectRecord) bool {
 	for _, q := range requests {
 		if q.Status == RequestPending || q.AwaitsReview() {
@@ -98,6 +101,9 @@ func open(requests []*RequestHead, effects []*EffectRecord) bool {
 		}
 	}
 	for _, e := range effects {
+		if e.Kind == agent.KindAgent {
+			continue
+		}
 		f := fateOf(e, requests)
 		answered := f.question != nil && f.question.Settler() != nil
 		if f.outcome == OutcomeRunning || f.outcome == OutcomeUnknown && !answered {

@@ -248,6 +248,35 @@ func TestRetentionKeepsUnknownCalls(t *testing.T) {
 	}
 }
 
+// TestRetentionAfterACrash kills a process at each of the writes of a run that uses an agent as a tool, and has
+// somebody cancel the run: whatever was under way, nothing of it is kept for ever.
+func TestRetentionAfterACrash(t *testing.T) {
+	t.Parallel()
+	for write := 1; write <= 8; write++ {
+		t.Run(fmt.Sprint(write), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			says := model(func(*agent.ModelRequest) ([]agent.Item, error) {
+				return []agent.Item{agent.AssistantMessage("inside")}, nil
+			})
+			b.agent(model(asksFinance), (&agent.Agent{Name: "finance", Model: says}).AsTool("ask_finance", "Ask."))
+			step := b.step()
+			id := b.submit()
+			b.mortal.dieAt(write, false)
+			_ = step(runJob(id))
+			b.reopen()
+			_, err := b.service.CancelRun(t.Context(), ws, id, ann, "")
+			if err != nil && !errors.Is(err, approvals.ErrEnded) {
+				t.Fatal(err)
+			}
+			b.sweep(approvals.Retention{Runs: old})
+			if _, err := b.service.Run(t.Context(), ws, id); !errors.Is(err, approvals.ErrNotFound) {
+				t.Errorf("the run is kept, with %d effects: %v", len(b.recorded(id)), err)
+			}
+		})
+	}
+}
+
 // TestRetentionOfMemory deletes the memory of a place. The next run begins anew, and model and people are told, once.
 func TestRetentionOfMemory(t *testing.T) {
 	t.Parallel()

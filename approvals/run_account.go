@@ -67,6 +67,9 @@ func fateOf(e *EffectRecord, requests []*RequestHead) callFate {
 	return f
 }
 
+// Known is Outcome and, where the tool has not said it, what people have found out, as the requests of the run say.
+func (e *EffectRecord) Known(requests []*RequestHead) Outcome { return fateOf(e, requests).outcome }
+
 // giveUp records that nobody knows what came of the effect. Should it finish after all, that is told then.
 func (c *txn) giveUp(e *EffectRecord) error {
 	e.GivenUp = true

@@ -71,7 +71,7 @@ func (rec *RunRecord) readEffects(tx Tx) error {
 	for _, e := range effects {
 		shown := RunEffect{
 			ID: e.ID, Authority: e.Authority, Tool: e.Tool, Kind: e.Kind, Agent: e.Agent,
-			Outcome: fateOf(e, rec.Requests).outcome, Digest: e.Digest, Review: e.Review, Attempt: e.Attempt,
+			Outcome: e.Known(rec.Requests), Digest: e.Digest, Review: e.Review, Attempt: e.Attempt,
 			Intent: e.Intent, Done: e.Done,
 		}
 		if !e.Done.IsZero() {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"countersign/approvals"
@@ -88,8 +89,14 @@ func (p *recordedPage) add(r *approvals.Run) error {
 	if err != nil {
 		return err
 	}
+	var requests []*approvals.RequestHead
+	if slices.ContainsFunc(effects, func(e *approvals.EffectRecord) bool { return e.Review && e.Done.IsZero() }) {
+		if requests, err = p.tx.RequestsOfRun(p.ws, r.ID); err != nil {
+			return err
+		}
+	}
 	for _, e := range effects {
-		call := recordedCall(r, e)
+		call := recordedCall(r, e, requests)
 		read := strings.HasPrefix(p.behind, string(r.ID)+"/") && string(call.ID) <= p.behind
 		if !e.Review || read || !p.selects(call) {
 			continue
@@ -108,12 +115,14 @@ func (p *recordedPage) selects(call *approvals.RequestHead) bool {
 	return one.Matches(call)
 }
 
-// recordedCall is a call as lists show it.
-func recordedCall(r *approvals.Run, e *approvals.EffectRecord) *approvals.RequestHead {
+// recordedCall is a call as lists show it. requests are those of the run.
+func recordedCall(
+	r *approvals.Run, e *approvals.EffectRecord, requests []*approvals.RequestHead,
+) *approvals.RequestHead {
 	return &approvals.RequestHead{
 		Workspace: e.Workspace, ID: approvals.RequestID(string(r.ID) + "/" + e.ID), Run: r.ID, Place: r.Place,
 		Requester: r.Requester, Kind: recorded, Agent: e.Agent,
 		Tool: approvals.ToolSnapshot{Name: e.Tool, Kind: e.Kind}, Digest: e.Digest, Status: Recorded,
-		Created: e.Intent, Outcome: e.Outcome(), OutcomeAt: e.Done,
+		Created: e.Intent, Outcome: e.Known(requests), OutcomeAt: e.Done,
 	}
 }

@@ -1,12 +1,14 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"countersign/agent"
 	"countersign/approvals"
 )
 
@@ -73,6 +75,32 @@ func TestRecordedCallsAreListed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRecordedCallsKnowWhatPeopleFoundOut: of a call that never answered the list says what people said who were asked.
+func TestRecordedCallsKnowWhatPeopleFoundOut(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	r := putRuns(t, st)[0]
+	const asked = "ops/1/c1"
+	err := st.Update(t.Context(), func(tx approvals.Tx) error {
+		err := tx.PutEffect(&approvals.EffectRecord{
+			Workspace: r.Workspace, Run: r.ID, ID: asked, Interruption: asked, Tool: "pay", Agent: r.Agent, Attempt: 1,
+			Review: true, Intent: r.Created,
+		})
+		return errors.Join(err, tx.PutRequest(&approvals.Request{RequestHead: approvals.RequestHead{
+			Workspace: r.Workspace, ID: "req_1", Run: r.ID, Kind: agent.OutcomeUnknown, Interruption: asked,
+			Created: r.Created, Status: approvals.RequestApproved,
+			Decisions: []approvals.Decision{{ID: "dec_1", Verdict: approvals.MarkDone, Reason: "receipt 7"}},
+		}}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _, err := (&Local{Store: st}).Requests(t.Context(), Query{Status: Recorded, Run: r.ID}, Cursor{}, 10)
+	if err != nil || len(page) != 1 || page[0].Outcome != approvals.OutcomeRan {
+		t.Errorf("listed: %+v, %v", page, err)
 	}
 }
 
