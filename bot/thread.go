@@ -44,7 +44,7 @@ func (b *Bot) Thread(
 			b.log.Warn("threads are not read: the Slack app lacks a scope", "scope", missing(err))
 		})
 		return nil, errThreadClosed
-	case refused:
+	case refused && !endsToken(word):
 		b.log.Warn("a thread cannot be read", "channel", place.Channel, "reason", word)
 		return nil, errThreadClosed
 	case err != nil:

@@ -249,3 +249,16 @@ func TestLongThreadIsReadBitByBit(t *testing.T) {
 		t.Errorf("the model was sent %s", got)
 	}
 }
+
+// TestThreadIsReadOnceTheTokenIsTaken: while Slack takes no call with the token, a run does not begin without having
+// read what it is about.
+func TestThreadIsReadOnceTheTokenIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newListeningWorld(t, threadConfig())
+	root := w.post("U0BEN", "The first word.", "")
+	w.slack.Fail(slackdev.Fault{Method: methodReplies, Error: "two_factor_setup_required"})
+	w.mention("U0ANN", "sum it up", root)
+	if got := w.heard(1); !strings.Contains(got, "The first word.") {
+		t.Errorf("the model was sent %s", got)
+	}
+}
