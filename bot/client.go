@@ -64,7 +64,8 @@ type Client struct {
 	placesCalls recentCalls
 	noList      atomic.Pointer[time.Time] // users.list is of no use until then
 	links       *cache[string]            // permalinks of messages; empty where Slack gives none
-	readings    readings
+	ownRead     readings[postedMessage]
+	threadsRead readings[reply]
 	limits      *limits
 	standing    *standing
 

@@ -100,7 +100,7 @@ func (b *Bot) turnList(_ context.Context, c click) (answer, error) {
 		default:
 			title, blocks := b.listReply(ctx, c.by, of)
 			next := hookMessage{Text: title.fallback(), Blocks: blocks, ReplaceOriginal: true}
-			if err := b.hooks.send(ctx, c.ResponseURL, next); err != nil {
+			if err := b.showAlone(ctx, c.ResponseURL, next, c.channel(), c.thread(), c.User.ID, title); err != nil {
 				b.log.Warn("a list could not be turned", "user", c.User.ID, "error", err)
 			}
 		}
@@ -113,15 +113,27 @@ func (b *Bot) respond(ctx context.Context, c command, p phrase, blocks []slack.B
 	if blocks == nil {
 		blocks = paragraphs(p)
 	}
-	hooked := b.hooks.send(ctx, c.ResponseURL, hookMessage{Text: p.fallback(), Blocks: blocks})
+	said := hookMessage{Text: p.fallback(), Blocks: blocks}
+	if err := b.showAlone(ctx, c.ResponseURL, said, c.Channel, "", c.User, p); err != nil {
+		b.log.Warn("a command could not be answered", "user", c.User, "error", err)
+	}
+}
+
+// showAlone shows a message to a person alone: by the response URL of what they did or, where that is of no use, as a
+// message in the conversation, or else in theirs with the bot.
+func (b *Bot) showAlone(
+	ctx context.Context, to secretURL, said hookMessage, channel, thread, user string, p phrase,
+) error {
+	hooked := b.hooks.send(ctx, to, said)
 	if hooked == nil {
-		return
+		return nil
 	}
-	err := b.ephemeral(ctx, c.Channel, "", c.User, p, blocks)
+	err := b.ephemeral(ctx, channel, thread, user, p, said.Blocks)
 	if err == nil {
-		return
+		return nil
 	}
-	if direct := b.directly(ctx, c.User, p, blocks); direct != nil {
-		b.log.Warn("a command could not be answered", "user", c.User, "error", errors.Join(hooked, err, direct))
+	if direct := b.directly(ctx, user, p, said.Blocks); direct != nil {
+		return errors.Join(hooked, err, direct)
 	}
+	return nil
 }

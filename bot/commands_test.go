@@ -224,3 +224,20 @@ func TestHomeAndShortcut(t *testing.T) {
 		return !strings.Contains(below, string(all[1].ID)) && strings.Contains(below, string(all[2].ID))
 	})
 }
+
+// TestListTurnsWhereItsAddressIsOfNoUse: whoever presses Next page sees it, if not in the place of the list.
+func TestListTurnsWhereItsAddressIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{})
+	all := listed(s, listPage+1)
+	first := s.command("U0BEN", "all")
+	s.slack.Fail(slackdev.Fault{Method: "response_url", Status: 500})
+	if err := s.click("U0BEN", first, string(actListNext)); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the next page", func() bool {
+		seen := s.slack.Ephemerals("U0BEN")
+		last := seen[len(seen)-1]
+		return last.TS != first.TS && strings.Contains(texts(t, last.Blocks), string(all[listPage].ID))
+	})
+}

@@ -3,6 +3,7 @@ package bot
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"time"
@@ -43,7 +44,8 @@ func nameOf(u *userObject) string {
 
 // GroupsOf returns the user groups that the person is in. See approvals.Directory. Slack has no method for one person:
 // usergroups.list tells of all groups at once who is in them, without those that are switched off. See
-// https://docs.slack.dev/reference/methods/usergroups.list.
+// https://docs.slack.dev/reference/methods/usergroups.list and
+// https://docs.slack.dev/reference/objects/usergroup-object.
 func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Time) ([]string, error) {
 	if _, err := c.inWorkspace(ctx, u.Workspace()); err != nil {
 		return nil, err
@@ -51,9 +53,9 @@ func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Ti
 	groups, err := c.groupsOf.get(ctx, "", since, func(ctx context.Context) (map[string][]string, error) {
 		var answer struct {
 			Groups []struct {
-				ID    string   `json:"id"`
-				Users []string `json:"users"`
-				Count *int     `json:"user_count"`
+				ID    string      `json:"id"`
+				Users []string    `json:"users"`
+				Count json.Number `json:"user_count"` // also as text, as in Slack's page about the object
 			} `json:"usergroups"`
 		}
 		if err := c.ask(ctx, methodGroups, url.Values{"include_users": {"true"}}, &answer); err != nil {
@@ -61,9 +63,8 @@ func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Ti
 		}
 		of := make(map[string][]string)
 		for _, g := range answer.Groups {
-			if g.Count != nil && *g.Count > len(g.Users) {
-				return nil, fmt.Errorf("list user groups: %s has %d people, and Slack names %d",
-					g.ID, *g.Count, len(g.Users))
+			if n, err := g.Count.Int64(); err == nil && n > int64(len(g.Users)) {
+				return nil, fmt.Errorf("list user groups: %s has %d people, and Slack names %d", g.ID, n, len(g.Users))
 			}
 			for _, id := range g.Users {
 				of[id] = append(of[id], g.ID)

@@ -144,3 +144,18 @@ func TestDetailsShowThePolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsAreCountedInNumbersOrText: Slack's page about the object has the count as text, its answers have numbers.
+// An answer that names fewer people than it counts is none.
+func TestGroupsAreCountedInNumbersOrText(t *testing.T) {
+	t.Parallel()
+	for count, good := range map[string]bool{`1`: true, `"1"`: true, `2`: false, `"2"`: false, `null`: true} {
+		s := newStage(t, setUp{})
+		s.slack.Fail(slackdev.Fault{Method: methodGroups, Body: `{"ok":true,"usergroups":[{"id":"S0OPS",` +
+			`"users":["U0ANN"],"user_count":` + count + `}]}`})
+		got, err := s.bot.client.GroupsOf(s.ctx(), user("U0ANN"), time.Time{})
+		if (err == nil) != good || good && !slices.Equal(got, []string{"S0OPS"}) {
+			t.Errorf("counted as %s: %v, %v", count, got, err)
+		}
+	}
+}

@@ -157,7 +157,7 @@ func (b *Bot) stateError(n *approvals.Notification, err error) error {
 	if word == "missing_scope" && b.marks.switchOff() {
 		b.log.Warn("how runs stand is not shown: the app lacks a scope", "scope", stateScope)
 	}
-	if refused {
+	if refused && !endsToken(word) {
 		b.log.Debug("how a run stands is not shown", "run", n.Run, "reason", word)
 		return nil
 	}

@@ -117,3 +117,21 @@ func TestWithoutTheScopeNothingIsMarked(t *testing.T) {
 		t.Error("an app without the scope would try")
 	}
 }
+
+// TestMarkOutlastsARefusedToken: the last mark of a run is set once Slack takes the token again, and does not say for
+// ever that it works.
+func TestMarkOutlastsARefusedToken(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{methodReact, methodUnreact} {
+		w := newWorld(t, pay("call_1"), scripted.Say("Done."))
+		thread := w.mention("U0ANN", "pay acme", "")
+		card := w.card(thread, 1)
+		w.marked(thread, "raised_hand")
+		w.slack.Fail(slackdev.Fault{Method: method, Error: "team_access_not_granted", Times: 2})
+		if err := w.click("U0BEN", card, "approve"); err != nil {
+			t.Fatal(err)
+		}
+		w.said(thread, "Done.")
+		w.marked(thread, "white_check_mark")
+	}
+}

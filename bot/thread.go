@@ -44,7 +44,7 @@ func (b *Bot) Thread(
 			b.log.Warn("threads are not read: the Slack app lacks a scope", "scope", missing(err))
 		})
 		return nil, errThreadClosed
-	case refused:
+	case refused && !endsToken(word):
 		b.log.Warn("a thread cannot be read", "channel", place.Channel, "reason", word)
 		return nil, errThreadClosed
 	case err != nil:
@@ -61,19 +61,21 @@ func (b *Bot) Thread(
 
 var errThreadClosed = &approvals.UnreadableError{Why: wordsThreadClosed}
 
-// replies reads a thread, its first message too, as far back as since.
+// replies reads a thread, its first message too, as far back as since. See readings.
 func (c *Client) replies(ctx context.Context, channel, thread string, since time.Time) (all []reply, err error) {
 	form := url.Values{
 		"channel": {channel}, "ts": {thread}, "include_all_metadata": {"true"}, "limit": {"200"},
 		"oldest": {strconv.FormatInt(since.Unix(), 10) + ".000000"},
 	}
+	what := form.Encode()
+	all = c.threadsRead.resume(what, form)
 	for range mostThreadPages {
 		var page struct {
 			Messages []reply        `json:"messages"`
 			Metadata cursorMetadata `json:"response_metadata"`
 		}
 		if err := c.ask(ctx, methodReplies, form, &page); err != nil {
-			return nil, err
+			return nil, c.threadsRead.broken(what, all, form, err)
 		}
 		all = append(all, page.Messages...)
 		if page.Metadata.NextCursor == "" {

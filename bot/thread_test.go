@@ -231,3 +231,34 @@ func TestRemarksNameNobodyForApps(t *testing.T) {
 		}
 	}
 }
+
+// TestLongThreadIsReadBitByBit: where Slack reads fifteen messages once a minute, a run that was asked for in a longer
+// thread begins when all of it is read, and knows it.
+func TestLongThreadIsReadBitByBit(t *testing.T) {
+	t.Parallel()
+	config := threadConfig()
+	config.FewReads, config.RateLimits, config.RateMinute = true, true, 1200*time.Millisecond
+	w := newListeningWorld(t, config)
+	root := w.post("U0BEN", "The first word.", "")
+	for range 20 {
+		w.post("U0CLEO", "Something else.", root)
+	}
+	w.post("U0BEN", "The last word.", root)
+	w.mention("U0ANN", "sum it up", root)
+	if got := w.heard(1); !strings.Contains(got, "The first word.") || !strings.Contains(got, "The last word.") {
+		t.Errorf("the model was sent %s", got)
+	}
+}
+
+// TestThreadIsReadOnceTheTokenIsTaken: while Slack takes no call with the token, a run does not begin without having
+// read what it is about.
+func TestThreadIsReadOnceTheTokenIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newListeningWorld(t, threadConfig())
+	root := w.post("U0BEN", "The first word.", "")
+	w.slack.Fail(slackdev.Fault{Method: methodReplies, Error: "two_factor_setup_required"})
+	w.mention("U0ANN", "sum it up", root)
+	if got := w.heard(1); !strings.Contains(got, "The first word.") {
+		t.Errorf("the model was sent %s", got)
+	}
+}

@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/url"
 	"strconv"
 	"sync"
@@ -10,9 +10,7 @@ import (
 )
 
 // own lists the bot's own messages in a thread, or in a conversation when thread is empty, that are not older than
-// since. Where Slack sends the call for a page away, the next attempt goes on with that page: of some apps it takes one
-// call a minute, and gives 15 messages (https://docs.slack.dev/apis/web-api/rate-limits), so that whoever began anew
-// would never come to the end.
+// since. See readings.
 func (c *Client) own(ctx context.Context, channel, thread string, since time.Time) ([]postedMessage, error) {
 	const mostPages = 20
 	id, err := c.identify(ctx)
@@ -29,11 +27,7 @@ func (c *Client) own(ctx context.Context, channel, thread string, since time.Tim
 		form.Set("ts", thread)
 	}
 	what := method + " " + form.Encode()
-	begun := c.readings.take(what)
-	found := begun.found
-	if begun.cursor != "" {
-		form.Set("cursor", begun.cursor)
-	}
+	found := c.ownRead.resume(what, form)
 	for range mostPages {
 		var page struct {
 			Messages []postedMessage `json:"messages"`
@@ -42,13 +36,7 @@ func (c *Client) own(ctx context.Context, channel, thread string, since time.Tim
 			} `json:"response_metadata"`
 		}
 		if _, err := c.call(ctx, method, c.token, form, &page); err != nil {
-			switch word, refused := refusal(err); {
-			case word == "invalid_cursor": // no word about the place: the next attempt begins anew
-				return nil, fmt.Errorf("call %s: Slack has forgotten where to go on", method)
-			case !refused && form.Has("cursor"):
-				c.readings.put(what, reading{found, form.Get("cursor"), time.Now()})
-			}
-			return nil, err
+			return nil, c.ownRead.broken(what, found, form, err)
 		}
 		for _, m := range page.Messages {
 			if m.User == id.botUser || m.BotID != "" && m.BotID == id.botID {
@@ -63,17 +51,20 @@ func (c *Client) own(ctx context.Context, channel, thread string, since time.Tim
 	return found, nil
 }
 
-// reading is how far the messages of a conversation have been looked through.
-type reading struct {
-	found  []postedMessage
-	cursor string // of the next page; empty: it is to begin
-	at     time.Time
+// readings are those of messages that came to no end, by what was asked: where Slack sends the call for a page away,
+// the next attempt goes on with that page. Of some apps Slack takes one such call a minute, and gives 15 messages
+// (https://docs.slack.dev/apis/web-api/rate-limits): whoever began anew would never come to the end. The zero value is
+// ready.
+type readings[M any] struct {
+	mu sync.Mutex
+	of map[string]reading[M]
 }
 
-// readings are those that came to no end, by what was asked. The zero value is ready.
-type readings struct {
-	mu sync.Mutex
-	of map[string]reading
+// reading is what was found so far, and the cursor of the next page.
+type reading[M any] struct {
+	found  []M
+	cursor string
+	at     time.Time
 }
 
 const (
@@ -81,23 +72,33 @@ const (
 	readingAge   = 15 * time.Minute // after which it is begun anew
 )
 
-func (r *readings) put(what string, how reading) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.of == nil || len(r.of) >= mostReadings {
-		r.of = map[string]reading{}
-	}
-	r.of[what] = how
-}
-
-// take returns how far a reading has come, and forgets it.
-func (r *readings) take(what string) reading {
+// resume has the form ask for where the reading has come to, which is forgotten, and returns what was found.
+func (r *readings[M]) resume(what string, form url.Values) []M {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	how := r.of[what]
 	delete(r.of, what)
-	if time.Since(how.at) > readingAge {
-		return reading{}
+	if how.cursor == "" || time.Since(how.at) > readingAge {
+		return nil
 	}
-	return how
+	form.Set("cursor", how.cursor)
+	return how.found
+}
+
+// broken notes that the call for the page that the form asks for has failed, and returns the error of the reading.
+func (r *readings[M]) broken(what string, found []M, form url.Values, err error) error {
+	word, refused := refusal(err)
+	switch {
+	case word == "invalid_cursor": // no word about the conversation: the next attempt begins anew
+		return errors.New("Slack has forgotten where to read on")
+	case refused || !form.Has("cursor"):
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil || len(r.of) >= mostReadings {
+		r.of = map[string]reading[M]{}
+	}
+	r.of[what] = reading[M]{found, form.Get("cursor"), time.Now()}
+	return err
 }
