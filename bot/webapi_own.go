@@ -90,7 +90,7 @@ func (r *readings[M]) broken(what string, found []M, form url.Values, err error)
 	word, refused := refusal(err)
 	switch {
 	case word == "invalid_cursor": // no word about the conversation: the next attempt begins anew
-		return errors.New("Slack has forgotten where to read on")
+		return errors.New("where to read on is forgotten by Slack")
 	case refused || !form.Has("cursor"):
 		return err
 	}
