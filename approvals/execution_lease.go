@@ -44,13 +44,15 @@ func (c *claims) has(owner string) bool {
 }
 
 // hold keeps the lease until release is called. The returned context is the run's: it outlives ctx by the time that
-// running tools have to finish, and ends when the lease is lost.
+// running tools have to finish, and ends when the lease is lost. The lease counts from before the transaction that took
+// it, by this process's own monotonic time, so that it never outlasts what others see.
 func (x *execution) hold(ctx context.Context) (run context.Context, release func()) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	keep, stop := context.WithCancel(run)
 	drained, end := context.WithCancel(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { time.AfterFunc(x.drain, end) })
 	x.drained = drained.Done()
+	x.until.set(x.held.Add(x.lease)) // before anything asks whether it has lapsed
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -77,14 +79,11 @@ func (x *execution) rest(pause time.Duration) bool {
 	}
 }
 
-// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. The
-// lease counts from before the transaction that took it, by this process's own monotonic time, so that it never
-// outlasts what others see. Where this process alone works on the store nobody else can take the run, and a lease is
+// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. Where this process alone works on the store nobody else can take the run, and a lease is
 // not lost because it could not be written.
 func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(x.renew)
 	defer ticker.Stop()
-	x.until.set(x.held.Add(x.lease))
 	var drained <-chan time.Time
 	for {
 		select {

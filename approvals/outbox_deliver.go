@@ -334,7 +334,7 @@ const maxWhy = 300
 // that is told where somebody reads it: what a person, or another channel, could not be shown, in the run's own place;
 // a card that its own place does not take, there; and nobody, where nothing can be delivered.
 func (c *txn) bury(n *Notification, why error) error {
-	told, err := c.hasDeadCard(n)
+	told, err := c.loses(n)
 	if err != nil {
 		return err
 	}
@@ -397,20 +397,39 @@ func unshown(n *Notification, r *RequestHead) *Notification {
 	return notice
 }
 
-// hasDeadCard reports whether an earlier card of the same request for the same people is a dead letter.
-func (c *txn) hasDeadCard(n *Notification) (bool, error) {
+// lostCard is a card that is a dead letter.
+type lostCard struct {
+	request RequestID
+	copy    Copy
+}
+
+// loses notes that n becomes a dead letter, and reports whether an earlier card of the same request for the same people
+// is one. The dead letters are read once, however many become some.
+func (c *txn) loses(n *Notification) (before bool, err error) {
 	if n.Kind != NotifyCard {
 		return false, nil
 	}
-	var after NotificationID
-	for {
-		page, err := c.DeadLetters(c.ws, after, maxPage)
-		if err != nil || len(page) == 0 {
+	if c.lost == nil {
+		if c.lost, err = lostCards(c.Tx, c.ws); err != nil {
 			return false, err
 		}
+	}
+	card := lostCard{n.Request, n.Copy}
+	before, c.lost[card] = c.lost[card], true
+	return before, nil
+}
+
+func lostCards(tx Tx, ws WorkspaceID) (map[lostCard]bool, error) {
+	lost := make(map[lostCard]bool)
+	var after NotificationID
+	for {
+		page, err := tx.DeadLetters(ws, after, maxPage)
+		if err != nil || len(page) == 0 {
+			return lost, err
+		}
 		for _, o := range page {
-			if o.Kind == NotifyCard && o.Request == n.Request && o.Copy == n.Copy {
-				return true, nil
+			if o.Kind == NotifyCard {
+				lost[lostCard{o.Request, o.Copy}] = true
 			}
 			after = o.ID
 		}

@@ -32,6 +32,7 @@ type txn struct {
 	runs     map[RunID]*Run
 	requests map[RequestID]*RequestHead
 	contents map[RequestID]RequestContent // of requests made in this transaction
+	lost     map[lostCard]bool            // the dead letters that are cards; nil: not read
 	dirty    dirty
 }
 
