@@ -79,8 +79,9 @@ func (x *execution) rest(pause time.Duration) bool {
 	}
 }
 
-// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. Where this process alone works on the store nobody else can take the run, and a lease is
-// not lost because it could not be written.
+// keep renews the lease until ctx ends, and cancels the run when it is lost or when the time to drain is over. Where
+// this process alone works on the store nobody else can take the run, and a lease is not lost because it could not be
+// written.
 func (x *execution) keep(ctx context.Context, stopping <-chan struct{}, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(x.renew)
 	defer ticker.Stop()
