@@ -109,7 +109,7 @@ func (s *Store) ask(ctx context.Context, id, history string) (outcome string, er
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer closeOwn(ctx, conn)
 	if historyOf(conn) != history {
 		return "", errOtherHistory
 	}

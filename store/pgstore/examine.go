@@ -56,7 +56,7 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", explain(err))
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer closeOwn(ctx, conn)
 	if err := e.ask(ctx, conn, schema); err != nil {
 		return nil, fmt.Errorf("ask PostgreSQL: %w", explain(err))
 	}

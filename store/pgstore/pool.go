@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -52,4 +53,12 @@ func (s *Store) closePools() {
 			p.Close()
 		}
 	}
+}
+
+// closeOwn closes a connection that is none of a pool. It waits for the server's end of it, but not for long: nothing
+// may be heard of that any more.
+func closeOwn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+	defer cancel()
+	_ = conn.Close(ctx)
 }

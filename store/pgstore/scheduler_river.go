@@ -229,7 +229,11 @@ func notifies(ctx context.Context, db *pgxpool.Pool, schema string) (bool, error
 	if _, err := listener.Exec(ctx, "listen "+channel); err != nil {
 		return false, err
 	}
-	defer listener.Exec(context.WithoutCancel(ctx), "unlisten "+channel)
+	defer func() { // where that fails the connection is closed, and listens no more either
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+		defer cancel()
+		_, _ = listener.Exec(ending, "unlisten "+channel)
+	}()
 	if _, err := db.Exec(ctx, "select pg_notify($1, '')", schema+".probe"); err != nil {
 		return false, err
 	}

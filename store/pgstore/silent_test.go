@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -21,6 +22,8 @@ type silence struct {
 	Addr string
 	mu   sync.Mutex
 	now  *atomic.Bool // of the connections that are made now
+	// atUnlisten has a connection fall silent when it is to listen no more.
+	atUnlisten atomic.Bool
 }
 
 func newSilence(t *testing.T, socket string) *silence {
@@ -44,14 +47,14 @@ func newSilence(t *testing.T, socket string) *silence {
 			s.mu.Lock()
 			silent := s.now
 			s.mu.Unlock()
-			go carry(client, server, silent)
-			go carry(server, client, silent)
+			go s.carry(client, server, silent)
+			go s.carry(server, client, silent)
 		}
 	}()
 	return s
 }
 
-func carry(to, from net.Conn, silent *atomic.Bool) {
+func (s *silence) carry(to, from net.Conn, silent *atomic.Bool) {
 	defer to.Close()
 	defer from.Close()
 	data := make([]byte, 1<<15)
@@ -59,6 +62,9 @@ func carry(to, from net.Conn, silent *atomic.Bool) {
 		n, err := from.Read(data)
 		if err != nil {
 			return
+		}
+		if bytes.Contains(data[:n], []byte("unlisten ")) && s.atUnlisten.Load() {
+			silent.Store(true)
 		}
 		if silent.Load() {
 			continue
@@ -129,5 +135,26 @@ func TestClaimsOutliveSilence(t *testing.T) {
 	p.falls()
 	if err := await(t, "its end", ended); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStopInSilence: a replica ends also where nothing is heard any more of the connection on which it finds out
+// whether notifications arrive.
+func TestStopInSilence(t *testing.T) {
+	t.Parallel()
+	p, s := silentStore(t, Config{})
+	p.atUnlisten.Store(true)
+	db, err := s.dispatchPool(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	heard := make(chan bool, 1)
+	go func() {
+		is, _ := notifies(t.Context(), db, s.schema)
+		heard <- is
+	}()
+	if !await(t, "whether notifications arrive", heard) {
+		t.Error("none arrives: this test shows nothing")
 	}
 }

@@ -148,7 +148,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // and with it the lock and the settings
+	defer closeOwn(ctx, conn) // and with it the lock and the settings
 	if _, err := conn.Exec(ctx, "set lock_timeout = 0; set statement_timeout = 0",
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
