@@ -245,23 +245,7 @@ func TestListThatCannotBeShown(t *testing.T) {
 	const n = 5
 	b, st, all := readBench(t, n)
 	own := approvals.CopyKey{Workspace: ws, Place: place, Copy: approvals.CopyFor(cara)}
-	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
-		for i, r := range all {
-			for j := range 2 {
-				err := tx.PutNotification(&approvals.Notification{
-					Workspace: ws, ID: approvals.NotificationID(fmt.Sprintf("ntf_%02d%d", i, j)), Place: own.Place,
-					Copy: own.Copy, Kind: approvals.NotifyCard, Run: r.Run, Request: r.ID, Created: tx.Now(),
-				})
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.queueCards(own, slices.Concat(all, all))
 	b.surface.intercept = func(n *approvals.Notification) error {
 		if n.Copy == own.Copy {
 			return fmt.Errorf("refused: %w: %w", approvals.ErrUndeliverable, approvals.ErrUnreachable)
@@ -275,7 +259,7 @@ func TestListThatCannotBeShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := map[approvals.RequestID]bool{}
-	err = b.store.View(t.Context(), func(tx approvals.Tx) error {
+	err := b.store.View(t.Context(), func(tx approvals.Tx) error {
 		places, err := tx.UndeliveredPlaces(tx.Now().Add(time.Hour), tx.Now().Add(time.Hour), 100)
 		for _, key := range places {
 			waiting, err := tx.Notifications(ws, key.Place, key.Copy, 100)

@@ -210,21 +210,7 @@ func historyReads(t *testing.T, n int) int64 {
 func queueReads(t *testing.T, n int) int64 {
 	b, st, all := readBench(t, n)
 	key := approvals.CopyKey{Workspace: ws, Place: place, Copy: approvals.CopyFor(cara)}
-	err := b.store.Update(t.Context(), func(tx approvals.Tx) error {
-		for i, r := range all {
-			err := tx.PutNotification(&approvals.Notification{
-				Workspace: ws, ID: approvals.NotificationID(fmt.Sprintf("ntf_%02d", i)), Place: key.Place,
-				Copy: key.Copy, Kind: approvals.NotifyCard, Run: r.Run, Request: r.ID, Created: tx.Now(),
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.queueCards(key, all)
 	lists := &listSurface{}
 	b.worker.Notifier = lists
 	handle := b.handler(t.Context(), st)
@@ -245,6 +231,26 @@ func queueReads(t *testing.T, n int) int64 {
 		}
 	}
 	return reads
+}
+
+// queueCards puts cards of the requests, in that order, into a queue.
+func (b *bench) queueCards(key approvals.CopyKey, all []*approvals.Request) {
+	b.Helper()
+	err := b.store.Update(b.Context(), func(tx approvals.Tx) error {
+		for i, r := range all {
+			err := tx.PutNotification(&approvals.Notification{
+				Workspace: key.Workspace, ID: approvals.NotificationID(fmt.Sprintf("ntf_%02d", i)), Place: key.Place,
+				Copy: key.Copy, Kind: approvals.NotifyCard, Run: r.Run, Request: r.ID, Created: tx.Now(),
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // listSurface posts one message for all that waits.

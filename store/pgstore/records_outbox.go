@@ -87,11 +87,10 @@ func (t *tx) DeleteNotification(n *approvals.Notification) error {
 	t.changes(outboxAt(n.Workspace, n.Place, n.Copy))
 	key := placeArgs(n.Workspace, n.Place, text(n.Copy), text(n.ID))
 	t.put(removeNotification, nil, key...)
-	if at := keyInOutbox(n); !t.known.outbox[at] {
+	if !t.known.outbox[keyInOutbox(n)] {
 		t.put(removeDead, nil, key...)
-	} else {
-		delete(t.known.outbox, at)
 	}
+	delete(t.known.outbox, keyInOutbox(n))
 	return nil
 }
 

@@ -22,7 +22,8 @@ type silence struct {
 	Addr string
 	mu   sync.Mutex
 	now  *atomic.Bool // of the connections that are made now
-	// atUnlisten has a connection fall silent when it is to listen no more.
+	all  []net.Conn
+	// atUnlisten has them fall silent when one is to listen no more.
 	atUnlisten atomic.Bool
 }
 
@@ -46,6 +47,7 @@ func newSilence(t *testing.T, socket string) *silence {
 			}
 			s.mu.Lock()
 			silent := s.now
+			s.all = append(s.all, client, server)
 			s.mu.Unlock()
 			go s.carry(client, server, silent)
 			go s.carry(server, client, silent)
@@ -63,8 +65,8 @@ func (s *silence) carry(to, from net.Conn, silent *atomic.Bool) {
 		if err != nil {
 			return
 		}
-		if bytes.Contains(data[:n], []byte("unlisten ")) && s.atUnlisten.Load() {
-			silent.Store(true)
+		if bytes.Contains(data[:n], []byte("unlisten ")) && s.atUnlisten.CompareAndSwap(true, false) {
+			s.falls()
 		}
 		if silent.Load() {
 			continue
@@ -72,6 +74,15 @@ func (s *silence) carry(to, from net.Conn, silent *atomic.Bool) {
 		if _, err := to.Write(data[:n]); err != nil {
 			return
 		}
+	}
+}
+
+// cut ends all connections, so that nobody waits any longer for what the silent ones will not say.
+func (s *silence) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.all {
+		c.Close()
 	}
 }
 
@@ -89,7 +100,9 @@ func silentStore(t *testing.T, cfg Config) (*silence, *Store) {
 	newURL(t) // makes the database
 	p := newSilence(t, c.Socket())
 	url := "postgres://postgres@" + p.Addr + "/stores?sslmode=disable"
-	return p, openStore(t, inSchema(url, fmt.Sprintf("s%d", schemas.Add(1))), cfg)
+	s := openStore(t, inSchema(url, fmt.Sprintf("s%d", schemas.Add(1))), cfg)
+	t.Cleanup(p.cut)
+	return p, s
 }
 
 // TestSilentConnections: connections of which nothing is heard any more, as after the loss of a host, are given up
@@ -130,6 +143,7 @@ func TestClaimsOutliveSilence(t *testing.T) {
 		}
 		return ctx.Err()
 	})()
+	defer p.cut()
 	enqueueJobs(t, s, job("run_1"))
 	await(t, "the handler", begun)
 	p.falls()
@@ -148,7 +162,10 @@ func TestStopInSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer func() {
+		p.cut()
+		db.Close()
+	}()
 	heard := make(chan bool, 1)
 	go func() {
 		is, _ := notifies(t.Context(), db, s.schema)
