@@ -102,6 +102,11 @@ func readURL(text string, readOnly bool) (*pgxpool.Config, string, error) {
 	if misread(u) {
 		return nil, "", fmt.Errorf("%w: %s", ErrURL, urlForm)
 	}
+	for _, values := range query {
+		if len(values) > 1 {
+			return nil, "", fmt.Errorf("%w: a parameter behind the ? stands there twice", ErrURL)
+		}
+	}
 	query.Del("schema")
 	sized, pinged := query.Has("pool_max_conns"), query.Has("pool_ping_timeout")
 	u.RawQuery = query.Encode()

@@ -27,6 +27,7 @@ func TestURLs(t *testing.T) {
 		"postgres://bot:s3cret@localhost/db?schema=public", "postgres://bot:s3cret@localhost/db?schema=A-b",
 		"postgres://bot:s3cret@localhost/db?schema=", "postgres://bot:s3cret@localhost/db?schema=pg_x",
 		"postgres://bot:s3cret@localhost/db?pool_max_conns=many", "postgres://bot:s3cret@localhost/db?sslmode=perhaps",
+		"postgres://bot:s3cret@localhost/db?schema=a&schema=b",
 	} {
 		_, err := Open(t.Context(), url, Config{})
 		if !errors.Is(err, ErrURL) || strings.Contains(fmt.Sprint(err), "s3cret") {

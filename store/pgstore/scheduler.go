@@ -93,7 +93,7 @@ type scheduler struct {
 	lapses time.Time  // no claim of these lapses before; zero: none does
 	ended  []endedJob // to be written down
 
-	find, whole, write, prolong lane
+	claim, find, whole, write, prolong lane
 }
 
 // handling is a handler at work.
@@ -221,7 +221,10 @@ func (d *scheduler) next(now time.Time) time.Time {
 	if len(d.soon) > 0 {
 		at.or(d.soon[0].at)
 	}
-	if !d.find.busy && (len(d.look) > 0 || d.find.not.After(now)) {
+	if !d.claim.busy && d.claim.not.After(now) {
+		at.or(d.claim.not)
+	}
+	if !d.find.busy && len(d.look) > 0 {
 		at.or(later(now, d.find.not))
 	}
 	if !d.whole.busy {

@@ -41,6 +41,9 @@ func (d *scheduler) start(ctx context.Context, now time.Time) {
 		d.wake, d.woken = false, now
 		d.store.jobs.tell(ctx)
 	}
+	if d.claim.free(now) {
+		d.startClaim(ctx)
+	}
 	if d.find.free(now) {
 		d.startFind(ctx)
 	}
@@ -51,25 +54,11 @@ func (d *scheduler) start(ctx context.Context, now time.Time) {
 	d.startRenew(ctx, now)
 }
 
-// startFind claims what there are free slots for, and looks at jobs that somebody has told of.
-func (d *scheduler) startFind(ctx context.Context) {
+// startClaim claims what there are free slots for.
+func (d *scheduler) startClaim(ctx context.Context) {
 	keys, slots := d.ready()
-	look, looked := slices.Collect(maps.Keys(d.look)), d.looked
-	if len(look) > atOnce {
-		look, looked = look[:atOnce], nil
-	}
-	if len(keys) == 0 && len(look) == 0 {
-		for _, done := range looked {
-			close(done)
-		}
-		d.looked = nil
+	if len(keys) == 0 {
 		return
-	}
-	for _, k := range look {
-		delete(d.look, k)
-	}
-	if looked != nil {
-		d.looked = nil
 	}
 	for _, k := range keys {
 		d.asked[k] = true
@@ -79,20 +68,31 @@ func (d *scheduler) startFind(ctx context.Context) {
 	begun := time.Now()
 	// A claim is never broken off: the server may carry it out all the same, and the job would be nobody's until the
 	// claim lapses.
-	d.talk(context.WithoutCancel(ctx), &d.find, "claims", func(talk context.Context) (func(time.Time), error) {
-		var (
-			claimed []claimedJob
-			found   []foundJob
-			err     error
-		)
-		if len(keys) > 0 {
-			claimed, err = d.claims.claim(talk, keys, first)
-		}
-		if err == nil && len(look) > 0 {
-			found, err = d.claims.find(talk, look)
-		}
+	d.talk(context.WithoutCancel(ctx), &d.claim, "claims", func(talk context.Context) (func(time.Time), error) {
+		claimed, err := d.claims.claim(talk, keys, first)
+		return func(now time.Time) { d.claimed(ctx, now, begun, claimed, keys, slots, first) }, err
+	})
+}
+
+// startFind looks at jobs that somebody has told of. It has a lane of its own: that jobs can be read does not end the
+// pause after a claim that failed.
+func (d *scheduler) startFind(ctx context.Context) {
+	look, looked := slices.Collect(maps.Keys(d.look)), d.looked
+	if len(look) > atOnce {
+		look, looked = look[:atOnce], nil
+	} else {
+		d.looked = nil
+	}
+	if len(look) == 0 {
+		closeAll(looked)
+		return
+	}
+	for _, k := range look {
+		delete(d.look, k)
+	}
+	d.talk(ctx, &d.find, "jobs told of", func(talk context.Context) (func(time.Time), error) {
+		found, err := d.claims.find(talk, look)
 		return func(now time.Time) {
-			d.claimed(ctx, now, begun, claimed, keys, slots, first)
 			for _, f := range found {
 				d.found(now, f)
 			}
@@ -101,11 +101,15 @@ func (d *scheduler) startFind(ctx context.Context) {
 					d.look[k] = true
 				}
 			}
-			for _, done := range looked {
-				close(done)
-			}
+			closeAll(looked)
 		}, err
 	})
+}
+
+func closeAll(told []chan struct{}) {
+	for _, done := range told {
+		close(done)
+	}
 }
 
 // startSweep looks for jobs that are due in the whole table. It has a lane of its own: where many wait it takes its
@@ -121,9 +125,7 @@ func (d *scheduler) startSweep(ctx context.Context) {
 				d.found(now, f)
 			}
 			d.all = d.all || err != nil
-			for _, done := range swept {
-				close(done)
-			}
+			closeAll(swept)
 		}, err
 	})
 }
@@ -226,7 +228,7 @@ func (d *scheduler) drain(ctx context.Context) {
 		if len(d.busy) == 0 && deadline.IsZero() {
 			deadline = now.Add(drainPatience)
 		}
-		idle := !d.find.busy && !d.whole.busy && !d.write.busy && !d.prolong.busy
+		idle := !d.claim.busy && !d.find.busy && !d.whole.busy && !d.write.busy && !d.prolong.busy
 		if idle && len(d.busy) == 0 && (len(d.ended) == 0 || now.After(deadline)) {
 			break
 		}
