@@ -45,9 +45,12 @@ type ModelRequest struct {
 	Instructions string
 	// Items is the whole conversation, oldest first; with a Conversation or PreviousResponseID only what the provider
 	// does not have yet. It is never modified.
-	Items    []Item
-	Tools    []ToolDefinition
-	Settings ModelSettings
+	Items []Item
+	// HiddenCalls are the ids of calls of the conversation that are not among Items because they are not shown any
+	// more: they name those calls all the same.
+	HiddenCalls []string
+	Tools       []ToolDefinition
+	Settings    ModelSettings
 	// Output, if set, is what the final answer must look like.
 	Output *OutputSchema
 	// Conversation is the id of a conversation that the provider keeps, PreviousResponseID the response that this
