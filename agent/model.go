@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"countersign/agent/internal/shape"
 )
@@ -60,6 +61,20 @@ type ModelRequest struct {
 	PreviousResponseID string
 	// Stored asks the provider to keep the response, so that a later request can name it.
 	Stored bool
+}
+
+// OpenApprovals returns the indexes, in order, of the approvals at the end of Items that no model has answered yet: a
+// provider that reads them carries out the calls of the MCP servers that it talks to.
+func (r *ModelRequest) OpenApprovals() (open []int) {
+	for i := range slices.Backward(r.Items) {
+		switch it := &r.Items[i]; {
+		case it.Type == ItemMCPApprovalResponse && it.Output == approvalText(true, ""):
+			open = append([]int{i}, open...)
+		case !it.IsOutput() && (it.Type != ItemMessage || it.Role == RoleAssistant || it.Role == ""):
+			return open
+		}
+	}
+	return open
 }
 
 // OutputSchema asks for an answer that is JSON valid under a schema.
