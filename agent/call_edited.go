@@ -21,9 +21,13 @@ func (c *call) withNote(tool *Tool, out ToolOutput) ToolOutput {
 	return out
 }
 
-// changeNote tells the model what people made of its arguments. What they put into secret ones is for the tool alone.
+// changeNote tells the model what people made of its arguments. What they put into secret ones is for the tool alone;
+// when it is gone, nobody knows which these are.
 func (c *call) changeNote(tool *Tool) string {
-	if tool == nil || len(tool.Secret) == 0 {
+	switch {
+	case tool == nil:
+		return "A person changed the arguments of this call.\n"
+	case len(tool.Secret) == 0:
 		return "A person changed the arguments of this call to " + string(c.Arguments) + ".\n"
 	}
 	return "A person changed the arguments of this call. Without the secret ones they are now " +

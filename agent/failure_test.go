@@ -53,3 +53,33 @@ func TestWhatApplicationsSayIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFallbackBesideWhatHasBegun ends a run by its error handler while an agent is at work that has made a call, and
+// while somebody outside may carry a call out: neither is said not to have been.
+func TestFallbackBesideWhatHasBegun(t *testing.T) {
+	t.Parallel()
+	look, pay, ship := frozenTool("look"), frozenTool("pay"), agent.NewExternalTool[struct{}]("ship", "")
+	pay.NeedsApproval = agent.AlwaysAsk
+	helper := &agent.Agent{Name: "helper", Tools: []agent.Tool{look, pay}, Model: scripted.New(scripted.Calls(
+		scripted.Call("i1", "look", `{"amount":1}`), scripted.Call("i2", "pay", `{"amount":2}`)))}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{helper.AsTool("help", ""), pay, ship}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "help", `{"input":"go"}`), scripted.Call("c2", "pay", `{"amount":3}`),
+			scripted.Call("c3", "ship", `{}`)))}
+	r := &agent.Runner{}
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+	must(t, err)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{
+		MaxTurns: 1, OnError: func(context.Context, *agent.Failure) (*agent.Fallback, error) {
+			return &agent.Fallback{Text: "Enough."}, nil
+		}})
+	must(t, err)
+	told := make(map[string]string)
+	for _, it := range res.NewItems {
+		told[it.CallID] = it.Output
+	}
+	const not = "The call was not carried out"
+	if strings.Contains(told["c1"], not) || strings.Contains(told["c3"], not) || !strings.Contains(told["c2"], not) {
+		t.Errorf("the conversation says of the agent %q, of its own call %q, of the one outside %q",
+			told["c1"], told["c2"], told["c3"])
+	}
+}

@@ -42,6 +42,24 @@ func (f *frame) visible() []Item {
 	return append(shown, f.items[from:]...)
 }
 
+// hiddenCalls returns the ids of the calls made here that the model does not see any more, in the order of the calls.
+func (f *frame) hiddenCalls() []string {
+	if f.base() == 0 && f.leftOut == nil {
+		return nil
+	}
+	shown := make(map[string]bool)
+	for _, it := range f.visible() {
+		shown[it.CallID] = true
+	}
+	var hidden []string
+	for i := f.input; i < len(f.items); i++ {
+		if it := &f.items[i]; it.IsCall() && !shown[it.CallID] && !f.copied(i) {
+			hidden = append(hidden, it.CallID)
+		}
+	}
+	return hidden
+}
+
 // history returns what the model would be shown, and where the items of each turn are.
 func (f *frame) history() (*History, []span) {
 	h := &History{}

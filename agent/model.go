@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"countersign/agent/internal/shape"
 )
@@ -45,9 +46,12 @@ type ModelRequest struct {
 	Instructions string
 	// Items is the whole conversation, oldest first; with a Conversation or PreviousResponseID only what the provider
 	// does not have yet. It is never modified.
-	Items    []Item
-	Tools    []ToolDefinition
-	Settings ModelSettings
+	Items []Item
+	// HiddenCalls are the ids of calls of the conversation that are not among Items because they are not shown any
+	// more: they name those calls all the same.
+	HiddenCalls []string
+	Tools       []ToolDefinition
+	Settings    ModelSettings
 	// Output, if set, is what the final answer must look like.
 	Output *OutputSchema
 	// Conversation is the id of a conversation that the provider keeps, PreviousResponseID the response that this
@@ -57,6 +61,20 @@ type ModelRequest struct {
 	PreviousResponseID string
 	// Stored asks the provider to keep the response, so that a later request can name it.
 	Stored bool
+}
+
+// OpenApprovals returns the indexes, in order, of the approvals at the end of Items that no model has answered yet: a
+// provider that reads them carries out the calls of the MCP servers that it talks to.
+func (r *ModelRequest) OpenApprovals() (open []int) {
+	for i := range slices.Backward(r.Items) {
+		switch it := &r.Items[i]; {
+		case it.Type == ItemMCPApprovalResponse && it.Output == approvalText(true, ""):
+			open = append([]int{i}, open...)
+		case !it.IsOutput() && (it.Type != ItemMessage || it.Role == RoleAssistant || it.Role == ""):
+			return open
+		}
+	}
+	return open
 }
 
 // OutputSchema asks for an answer that is JSON valid under a schema.

@@ -68,9 +68,10 @@ type RunOptions struct {
 	Checkpoint func(ctx context.Context, d Delta) error
 	// OnError, if set, may answer in the agent's place where the run would end with ErrMaxTurns, with a refusal of the
 	// model as its answer, or with an answer that is not what Agent.Output asks for. Calls that no turn could follow
-	// are then closed as not carried out. Nil declines: the run ends as it would have. Its error ends the run too. It
-	// is not asked as long as a call may have begun that the journal knows more about, while added input waits to be
-	// read, nor for agents used as tools, whose failure the agent that uses them reads.
+	// are then closed as not carried out, or, where an agent is at work or somebody outside may carry a call out, with
+	// a sentence that says so. Nil declines: the run ends as it would have. Its error ends the run too. It is not asked
+	// as long as a call may have begun that the journal knows more about, while added input waits to be read, nor for
+	// agents used as tools, whose failure the agent that uses them reads.
 	OnError func(ctx context.Context, f *Failure) (*Fallback, error)
 	// Stop, when closed, ends the run before its next model call with ErrStopped, as it stands between two turns.
 	// Resume goes on. Nil: never.

@@ -6,8 +6,15 @@ import (
 	"fmt"
 )
 
-// textNoTurns is what a session reads of a call whose turn could not be followed by another.
-const textNoTurns = "The call was not carried out: the run has used up its turns."
+// textsNoTurns are what the conversation says of a call whose turn could not be followed by another, by what would be
+// said of it if the run had ended with an error.
+var textsNoTurns = map[string]string{
+	textEndedBefore:  "The call was not carried out: the run has used up its turns.",
+	textEndedInDoubt: "The run has used up its turns, and it is not known whether this call was carried out.",
+	textEndedAfter:   "This call was carried out, but the run has used up its turns, and its output cannot be used.",
+	textEndedInside: "The agent had begun and did not finish: the run has used up its turns. Calls that it made may " +
+		"have been carried out.",
+}
 
 // fallBack asks the application for an answer where the run's own conversation would end with cause, and ends it with
 // that. It returns cause when there is no handler, when the handler declines, and when the run may not end: somebody
@@ -57,7 +64,7 @@ func (l *loop) fallBack(ctx context.Context, cause error) error {
 	return l.end(ctx, text)
 }
 
-// closeCalls ends the turn: what has no output was not carried out.
+// closeCalls ends the turn: what has no output gets a sentence that says what is known of it.
 func (l *loop) closeCalls() {
 	var b batch
 	for _, c := range l.frame.calls {
@@ -65,7 +72,7 @@ func (l *loop) closeCalls() {
 			continue
 		}
 		if c.Output == nil {
-			text := cmp.Or(c.Problem, textNoTurns)
+			text := cmp.Or(c.Problem, textsNoTurns[c.fate()])
 			l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: text, Failed: true}})
 		}
 		b.calls = append(b.calls, c)

@@ -108,6 +108,7 @@ func (l *loop) request() *ModelRequest {
 	req := &ModelRequest{
 		Instructions: a.Instructions,
 		Items:        slices.Clip(f.visible()),
+		HiddenCalls:  f.hiddenCalls(),
 		Tools:        f.tools().definitions(),
 		Settings:     a.Settings,
 		Output:       a.Output,

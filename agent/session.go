@@ -14,11 +14,12 @@ import (
 // is saved later, together with its output.
 //
 // A run that ends with an error is saved as far as it got: a call without an output gets a sentence that says what is
-// known of it, so that the next run on the session does not carry it out once more in good faith. The caller then
-// either resumes the state, or starts anew with the session; not both. When the state is resumed after all, a call
-// that was closed by a sentence and gets an output stands in the session once more, as a call of its own with that
-// output. Nothing is saved of an answer that was refused, of a run that has nothing else beyond its input, and when
-// Checkpoint failed: such a run goes on from its last checkpoint, which knows nothing of what would be saved.
+// known of it, so that the next run on the session does not carry it out once more in good faith, and so does a call
+// that a provider was told to carry out and has not answered. The caller then either resumes the state, or starts anew
+// with the session; not both. When the state is resumed after all, a call that was closed by a sentence and gets an
+// output stands in the session once more, as a call of its own with that output. Nothing is saved of an answer that
+// was refused, of a run that has nothing else beyond its input, and when Checkpoint failed: such a run goes on from
+// its last checkpoint, which knows nothing of what would be saved.
 //
 // What a crash between Append and the checkpoint after it leaves open is appended again; where that matters, both are
 // kept in one transaction.
@@ -125,6 +126,7 @@ func (s *RunState) unsaved(failed bool) ([]Item, sessionMark) {
 	}
 	if failed {
 		w.closeCalls()
+		w.doubtApprovals()
 	}
 	return w.ready, w.mark
 }

@@ -86,6 +86,17 @@ func (w *sessionWriter) closeCalls() {
 	slices.Sort(w.mark.Closed)
 }
 
+// doubtApprovals says of calls that the provider was told to carry out, and did not answer, that nothing is known of
+// them: it would carry them out when it reads of the approval again, in another run.
+func (w *sessionWriter) doubtApprovals() {
+	said := ModelRequest{Items: w.ready}
+	for _, i := range said.OpenApprovals() {
+		it := &w.ready[i]
+		asked := &w.frame.items[w.frame.callsByID[it.CallID].item]
+		*it = answer(asked, it.Agent, ToolOutput{Text: textEndedInDoubt, Failed: true})
+	}
+}
+
 // openBefore returns the indexes of the run's calls before the end that have no output there.
 func (f *frame) openBefore(end int) []int {
 	answered := make(map[string]bool)

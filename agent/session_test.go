@@ -260,3 +260,40 @@ func TestSessionAfterCheckpointError(t *testing.T) {
 		t.Errorf("the session has\n%s", text)
 	}
 }
+
+// TestSessionHasNoOpenApproval ends a run with an error while the provider carries out a call that was approved: the
+// session says that nothing is known of it, since a provider that reads of the approval in the next run would carry the
+// call out once more. The state has the approval as it was.
+func TestSessionHasNoOpenApproval(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{true, false} {
+		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki",
+			json.RawMessage(`{"type":"mcp","server_label":"wiki","server_url":"https://x"}`), nil)
+		asked, err := agent.ParseItem(json.RawMessage(
+			`{"type":"mcp_approval_request","id":"scripted_0_0","server_label":"wiki","name":"ask","arguments":"{}"}`))
+		must(t, err)
+		f := &failAt{Model: scripted.New(scripted.Calls(asked), scripted.Say("Done."))}
+		a := &agent.Agent{Name: "ops", Model: f, Tools: []agent.Tool{server}}
+		var session agent.MemorySession
+		var r agent.Runner
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{Session: &session})
+		must(t, err)
+		must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+		if fails {
+			f.left = 1
+		}
+		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{Session: &session})
+		if (err != nil) != fails {
+			t.Fatal(err)
+		}
+		items, _ := session.Items(t.Context())
+		said, have := agent.ModelRequest{Items: items}, agent.ModelRequest{Items: res.State.Items()}
+		open, inState := len(said.OpenApprovals()), len(have.OpenApprovals())
+		if open != 0 || (inState == 1) != fails {
+			t.Errorf("fails %v: the session has %d open approvals, the state %d", fails, open, inState)
+		}
+		if known := strings.Contains(items[2].Output, "not known"); known != fails {
+			t.Errorf("fails %v: the session says %q", fails, items[2].Output)
+		}
+	}
+}

@@ -2,6 +2,9 @@ package approvals_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +48,65 @@ func TestMemoryOfAPlace(t *testing.T) {
 	}
 	if got := b.request(r.ID); got.Status != approvals.RequestCancelled || got.CancelledBy != ann {
 		t.Errorf("the first run's request is %s by %q", got.Status, got.CancelledBy)
+	}
+}
+
+// patientModel is a Model that learns of the end of its context.
+type patientModel func(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error)
+
+func (m patientModel) Respond(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+	return m(ctx, req)
+}
+
+// TestMemoryHasNoOpenApproval has a run end while the model's provider may carry out a call that was approved: the next
+// run of the place does not tell the provider to carry it out.
+func TestMemoryHasNoOpenApproval(t *testing.T) {
+	t.Parallel()
+	for _, cancelled := range []bool{true, false} {
+		b := newBench(t)
+		description := json.RawMessage(`{"type":"mcp","server_label":"wiki","server_url":"https://wiki.example/mcp"}`)
+		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki", description, nil)
+		server.NeedsApproval = agent.AlwaysAsk
+		carriesOut, told := make(chan struct{}), make(chan *agent.ModelRequest, 1)
+		b.agent(patientModel(func(ctx context.Context, req *agent.ModelRequest) (*agent.ModelResponse, error) {
+			switch asked := slices.ContainsFunc(req.Items, func(it agent.Item) bool { return it.IsCall() }); {
+			case !asked:
+				return &agent.ModelResponse{Items: []agent.Item{{
+					Type: agent.ItemMCPApprovalRequest,
+					Raw: json.RawMessage(`{"type":"mcp_approval_request","id":"mcpr_1","name":"publish",` +
+						`"server_label":"wiki","arguments":"{}"}`),
+				}}}, nil
+			case req.Items[len(req.Items)-1].IsOutput():
+				close(carriesOut)
+				if !cancelled {
+					return nil, errors.New("the answer was lost")
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			told <- req
+			return &agent.ModelResponse{Items: []agent.Item{agent.AssistantMessage("Hello.")}}, nil
+		}), server)
+		b.start()
+		first := b.submit()
+		b.must(b.question(first), bob, approvals.Approve, "")
+		<-carriesOut
+		if cancelled {
+			if _, err := b.service.CancelRun(t.Context(), ws, first, ann, "changed my mind"); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			b.reaches(first, approvals.RunFailed)
+		}
+		b.submit()
+		again := <-told
+		if len(again.OpenApprovals()) > 0 {
+			t.Errorf("cancelled %v: the provider is told again that the call is approved", cancelled)
+		}
+		text := again.Items[slices.IndexFunc(again.Items, func(it agent.Item) bool { return it.IsOutput() })].Output
+		if !strings.Contains(text, "not known whether this call was carried out") {
+			t.Errorf("cancelled %v: the provider is told %q", cancelled, text)
+		}
 	}
 }
 

@@ -216,7 +216,8 @@ func counted(names []string) string {
 	return strings.Join(words, ", ")
 }
 
-// outputOf says what is known of a call of the run's own conversation that has no output there.
+// outputOf says what is known of a call of the run's own conversation that has no output there, or that the model's
+// provider was told to carry out and has not answered.
 func outputOf(call agent.Item, calls []callFate) agent.ToolOutput {
 	var newest *callFate
 	for i, f := range calls {
@@ -227,6 +228,8 @@ func outputOf(call agent.Item, calls []callFate) agent.ToolOutput {
 	text := unfinishedText
 	switch {
 	case newest == nil:
+	case call.Type == agent.ItemMCPApprovalRequest: // the output is only that it was approved
+		text = unknownText
 	case newest.Output != nil:
 		return *newest.Output
 	case newest.outcome == OutcomeRan:

@@ -77,3 +77,32 @@ func TestCloseCallsOfOneID(t *testing.T) {
 		t.Errorf("closed twice: %+v", again)
 	}
 }
+
+// TestCloseOpenApprovals closes a call that a provider was told to carry out and has not answered; one that it has
+// answered stays as it is.
+func TestCloseOpenApprovals(t *testing.T) {
+	t.Parallel()
+	parse := func(raw string) agent.Item {
+		it, err := agent.ParseItem(json.RawMessage(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return it
+	}
+	asked := parse(`{"type":"mcp_approval_request","id":"m1","server_label":"docs","name":"ask","arguments":"{}"}`)
+	approved := asked.Answer(agent.ToolOutput{})
+	said := parse(`{"type":"mcp_call","id":"c1","server_label":"docs","name":"ask","arguments":"{}","output":"so"}`)
+	for name, items := range map[string][]agent.Item{
+		"open": {asked, approved}, "more was said": {asked, approved, agent.UserMessage("and?")},
+		"answered": {asked, approved, said, agent.UserMessage("and?")},
+	} {
+		closed := history.CloseCalls(items, notRun("not known"))
+		want := "rejected: not known"
+		if name == "answered" {
+			want = "approved"
+		}
+		if len(closed) != len(items) || closed[1].Output != want || items[1].Output != "approved" {
+			t.Errorf("%s: %+v", name, closed)
+		}
+	}
+}

@@ -12,6 +12,9 @@ import (
 // same call twice in one answer keeps its id: it is one call.
 func (*chat) distinguish(req *agent.ModelRequest, answer *agent.ModelResponse) error {
 	taken := make(map[string]bool)
+	for _, id := range req.HiddenCalls {
+		taken[id] = true
+	}
 	for i := range req.Items {
 		if it := &req.Items[i]; it.Type == agent.ItemFunctionCall {
 			taken[it.CallID] = true

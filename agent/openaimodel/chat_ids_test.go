@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/history"
 )
 
 // counting is a server that numbers the calls of each answer anew, as some do: the first turns call look twice with the
@@ -67,4 +68,54 @@ func TestCallsCountedAnew(t *testing.T) {
 			t.Errorf("call %q: %d items", id, n)
 		}
 	}
+}
+
+// TestCallsCountedAnewBesideHidden runs an agent on such a server whose earlier calls the model is not shown any more,
+// because the history was shortened or a handoff's filter left them out: their ids are taken all the same.
+func TestCallsCountedAnewBesideHidden(t *testing.T) {
+	t.Parallel()
+	newAgent := func(t *testing.T, name string, model agent.Model, ran *int) *agent.Agent {
+		look := agent.NewTool("look", "", func(context.Context, struct {
+			N int `json:"n"`
+		}) (string, error) {
+			*ran++
+			return "nothing", nil
+		})
+		return &agent.Agent{Name: name, Model: model, Tools: []agent.Tool{look}}
+	}
+	t.Run("shortened", func(t *testing.T) {
+		t.Parallel()
+		ran := 0
+		a := newAgent(t, "ops", newModel(t, &counting{turns: 4}, chatAPI), &ran)
+		a.Shorten = history.KeepNewest(1)
+		r := &agent.Runner{MaxParallelCalls: 1}
+		_, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+		if err != nil || ran != 8 {
+			t.Errorf("ran %d times, %v", ran, err)
+		}
+	})
+	t.Run("filtered", func(t *testing.T) {
+		t.Parallel()
+		ran := 0
+		model := newModel(t, &counting{turns: 1}, chatAPI)
+		first := newAgent(t, "first", newModel(t, handingOver(&counting{turns: 1}), chatAPI), &ran)
+		second := newAgent(t, "second", model, &ran)
+		first.Handoffs = []agent.Handoff{{Agent: second, Name: "over", Filter: history.DropToolItems}}
+		r := &agent.Runner{MaxParallelCalls: 1}
+		_, err := r.Run(t.Context(), first, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+		if err != nil || ran != 4 {
+			t.Errorf("ran %d times, %v", ran, err)
+		}
+	})
+}
+
+// handingOver is the server, except that the last answer hands over.
+func handingOver(c *counting) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if len(c.asked) < c.turns {
+			return c.RoundTrip(req)
+		}
+		return answer(http.StatusOK, `{"id":"c","choices":[{"finish_reason":"tool_calls","message":{"tool_calls":[`+
+			`{"id":"call_9","type":"function","function":{"name":"over","arguments":"{}"}}]}}]}`), nil
+	})
 }

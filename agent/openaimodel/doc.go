@@ -9,7 +9,8 @@
 //
 // A call is tried several times within a budget when the fault may pass: no connection, no answer in time, 408, 409,
 // 429, a server error, an answer cut short. The client's own retries are off. A call is not tried again once a piece of
-// its answer was passed on, nor when the server may have taken it into a conversation it keeps. What remains is an
+// its answer was passed on, nor when the server may have taken it into a conversation it keeps, or may have carried out
+// what it says is approved: a call of an MCP server that the provider talks to. What remains is an
 // [*Error], whose text is fit for a person and contains neither keys nor anything of the conversation. An answer the
 // provider ends early, at its token limit or in its content filter, is an error too: half an answer is never taken for
 // a whole one.

@@ -41,6 +41,7 @@ type Error struct {
 	unreachable bool // Message has the words of the network in it
 	retry       bool
 	accepted    bool // the server may have taken the request in, and even completed it
+	begun       bool // or it may have begun to, before it failed
 	after       time.Duration
 }
 
@@ -109,6 +110,7 @@ func serverName(base string) string {
 // failure says what an attempt failed of.
 func (m *Model) failure(req *agent.ModelRequest, res *http.Response, err error) *Error {
 	e := &Error{server: m.server, api: m.api.name(), cause: err}
+	defer func() { e.begun = e.begun || e.accepted }()
 	clean := newRedactor(m.cfg.APIKey, req)
 	if res != nil {
 		e.RequestID = identifier(res.Header.Get("X-Request-Id"))
@@ -173,6 +175,7 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 	}
 	e.retry = retryable(res, e.Code)
 	e.accepted = e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
+	e.begun = e.Status >= 500 || e.Status == http.StatusRequestTimeout
 	e.after = retryAfter(res.Header)
 	if e.retry && e.after > maxWait {
 		e.hint = strings.TrimPrefix(e.hint+"; it asks to wait "+e.after.Round(time.Second).String(), "; ")
@@ -225,7 +228,7 @@ func hint(status int, code string, noKey bool) string {
 
 // ended fills in a response that the provider ended early.
 func (e *Error) ended(cut *ended, clean *redactor) {
-	e.Code = identifier(cut.code)
+	e.Code, e.begun = identifier(cut.code), true
 	switch {
 	case cut.status == statusIncomplete && cut.code == "max_output_tokens":
 		e.Message = "stopped the answer at the token limit"

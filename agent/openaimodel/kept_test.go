@@ -178,6 +178,65 @@ func TestConversationIsNotToldTwice(t *testing.T) {
 	}
 }
 
+// A request that says that a call is approved is not sent twice where the server may have begun to answer: it may have
+// carried the call out. When the server certainly did not, or has answered it before, the same fault passes.
+func TestApprovedCallIsNotSentTwice(t *testing.T) {
+	t.Parallel()
+	asked := parsed(t, `{"type":"mcp_approval_request","id":"m1","server_label":"wiki","name":"ask","arguments":"{}"}`)
+	said := parsed(t, `{"type":"mcp_call","id":"mc","server_label":"wiki","name":"ask","arguments":"{}","output":"ok"}`)
+	approved, rejected := asked.Answer(agent.ToolOutput{}), asked.Answer(agent.ToolOutput{Failed: true})
+	user := agent.UserMessage("and then?")
+	status := func(code int) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return answer(code, `{"error":{"message":"no"}}`), nil }
+	}
+	for _, tt := range []struct {
+		why   string
+		fail  func(*http.Request) (*http.Response, error)
+		again bool
+	}{
+		{"cut short",
+			func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
+		{"silence", func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}, false},
+		{"a gateway that gave up", status(504), false},
+		{"a server error", status(500), false},
+		{"a failed response", func(*http.Request) (*http.Response, error) {
+			return answer(200,
+				`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
+		}, false},
+		{"no connection", func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		}, true},
+		{"too fast", status(429), true},
+	} {
+		for name, items := range map[string][]agent.Item{
+			"open": {asked, approved}, "open, and more was said": {asked, approved, user},
+			"answered": {asked, approved, said, user}, "rejected": {asked, rejected},
+		} {
+			n := 0
+			var err error
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+					if n++; n == 1 {
+						return tt.fail(r)
+					}
+					return answer(200, completed), nil
+				}), func(c *openaimodel.Config) { c.MaxAttempts = 2 })
+				_, err = m.Respond(t.Context(), &agent.ModelRequest{Items: items})
+			})
+			again := tt.again || !strings.HasPrefix(name, "open")
+			if (err == nil) != again || (n == 2) != again {
+				t.Errorf("%s, %s: %d requests, %v", tt.why, name, n, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "may have been carried out nevertheless") {
+				t.Errorf("%s: %v", tt.why, err)
+			}
+		}
+	}
+}
+
 // On a real connection the turn is there once.
 func TestConversationAfterACut(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,9 @@ const (
 )
 
 // ask repeats the call while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating
-// one is harmless: the runner records a turn when it has the whole of it. Two kinds are not repeated: whoever listens
-// has heard a part of the answer, and the server may have taken the turn into a conversation that it keeps.
+// one is harmless: the runner records a turn when it has the whole of it. Three kinds are not repeated: whoever listens
+// has heard a part of the answer, the server may have taken the turn into a conversation that it keeps, and it may have
+// carried out a call that people approved.
 func (m *Model) ask(
 	ctx context.Context, req *agent.ModelRequest, stream bool, l *listener,
 ) (*agent.ModelResponse, error) {
@@ -42,6 +43,10 @@ func (m *Model) ask(
 		if failure.retry && failure.accepted && req.Conversation != "" {
 			failure.retry = false
 			failure.hint = "the conversation that the server keeps may have got the turn nevertheless"
+		}
+		if failure.retry && failure.begun && len(req.OpenApprovals()) > 0 {
+			failure.retry = false
+			failure.hint = "a call of an MCP server that was approved may have been carried out nevertheless"
 		}
 		wait := backoff(n, failure.after)
 		if !failure.retry || l.told || n >= m.cfg.MaxAttempts || time.Since(start)+wait >= m.cfg.Budget {
