@@ -226,3 +226,50 @@ func TestEventsAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestEnvironmentsOfTheDeployments: the environments to copy for a deployment set what the agents file to copy beside
+// them uses, and what the program knows.
+func TestEnvironmentsOfTheDeployments(t *testing.T) {
+	t.Parallel()
+	read := func(name string) (all []string) {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+				all = append(all, line)
+			}
+		}
+		return all
+	}
+	used := make(map[string]bool)
+	for _, line := range read("examples/countersign.yaml") {
+		for _, m := range regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(line, -1) {
+			used[m[1]] = true
+		}
+	}
+	if !used["PAYMENTS_TOKEN"] {
+		t.Fatalf("this is no test: the agents file uses %v", used)
+	}
+	for _, name := range []string{
+		"deploy/compose/countersign.env.example", "deploy/kubernetes/trial/countersign.env.example",
+	} {
+		set := make(map[string]bool)
+		for _, line := range read(name) {
+			variable, _, _ := strings.Cut(line, "=")
+			set[variable] = true
+			known := slices.ContainsFunc([]string{"SLACK_", "OPENAI_", "COUNTERSIGN_"}, func(prefix string) bool {
+				return strings.HasPrefix(variable, prefix)
+			})
+			if !known && !used[variable] {
+				t.Errorf("%s sets %s, which nothing uses", name, variable)
+			}
+		}
+		for variable := range used {
+			if !set[variable] {
+				t.Errorf("%s does not set %s, without which the bot does not start", name, variable)
+			}
+		}
+	}
+}

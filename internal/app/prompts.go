@@ -2,9 +2,11 @@ package app
 
 import "countersign/bot"
 
-// prompts lists what a new chat with the agent proposes, as the agents file says now.
-func (s *server) prompts(agent string) []bot.Prompt {
-	a := s.live.current.Load().File.Agent(agent)
+// prompts lists what a new chat proposes: those of the default agent, as the agents file says now. The bot knows the
+// one of its start.
+func (s *server) prompts(string) []bot.Prompt {
+	file := s.live.current.Load().File
+	a := file.Agent(file.DefaultAgent)
 	if a == nil {
 		return nil
 	}

@@ -28,13 +28,37 @@ type Client struct {
 
 var _ Desk = (*Client)(nil)
 
-// Dial reaches the bot that has the store file open, or returns ErrNotRunning.
+// botTime is how long the bot may take to say that it is there. Nobody else can have the file open, so it is waited for
+// longer than a replica.
+const botTime = 10 * time.Second
+
+// Dial reaches the bot that has the store file open, or returns ErrNotRunning. A bot that does not answer is an error
+// of another kind.
 func Dial(ctx context.Context, store string) (*Client, error) {
 	path, err := SocketPath(store)
 	if err != nil {
 		return nil, err
 	}
-	return dialAt(ctx, path)
+	return dialWithin(ctx, path, botTime)
+}
+
+// dialWithin reaches the bot that listens at the path and answers in time.
+func dialWithin(ctx context.Context, path string, patience time.Duration) (*Client, error) {
+	client, err := dialAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	err = client.alive(ctx, patience)
+	switch {
+	case err == nil:
+		return client, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("the bot has not answered at %s for %s: it was stopped, or hangs; continue it, or "+
+			"end it and start it again", path, patience)
+	}
+	return nil, err
 }
 
 // dialAt reaches the bot that listens at the path.

@@ -331,6 +331,33 @@ func TestNotRunning(t *testing.T) {
 	l.Close()
 }
 
+// TestBotThatHangs: a bot that takes connections and does not answer is not waited for for ever, nor taken for one that
+// does not run.
+func TestBotThatHangs(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db.sock")
+	l, err := net.Listen("unix", path) // which the system takes connections for
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = dialWithin(t.Context(), path, 50*time.Millisecond)
+	if err == nil || errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "it was stopped, or hangs") {
+		t.Errorf("a bot that hangs: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err = dialWithin(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	store, _ := serve(t, &fakeDesk{})
+	client, err := Dial(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+}
+
 // TestSocketFile is the owner's alone, and replaces nothing but a socket.
 func TestSocketFile(t *testing.T) {
 	t.Parallel()

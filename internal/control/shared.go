@@ -82,7 +82,7 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 				os.Remove(path) // a replica that was killed has left it behind
 			}
 			if err == nil {
-				err = client.alive(ctx)
+				err = client.alive(ctx, aliveTime)
 			}
 			if err == nil || !errors.Is(err, ErrNotRunning) {
 				return client, err
@@ -97,9 +97,9 @@ func DialShared(ctx context.Context, url string) (*Client, error) {
 // system takes the connection in its place.
 const aliveTime = 2 * time.Second
 
-// alive returns ErrNotRunning, and closes the client, when nobody answers.
-func (c *Client) alive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, aliveTime)
+// alive returns ErrNotRunning, and closes the client, when nobody answers in time.
+func (c *Client) alive(ctx context.Context, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/v1/alive", nil)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Client) alive(ctx context.Context) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		c.Close()
-		return fmt.Errorf("%w: a replica does not answer at %s: %w", ErrNotRunning, c.path, err)
+		return fmt.Errorf("%w: nobody answers at %s: %w", ErrNotRunning, c.path, err)
 	}
 	return resp.Body.Close() // whatever it says: a refusal is told to the command itself
 }

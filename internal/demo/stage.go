@@ -192,8 +192,9 @@ func (s *Stage) startBot(ctx context.Context) error {
 // exitUsage is how the program ends when it cannot use its environment, which the demo makes, or its agents file.
 const exitUsage = 2
 
-// ownVariables begin the names that the demo sets itself, and so takes out of the environment it was started with.
-var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_"}
+// ownVariables begin the names that the demo sets itself or does without, and so takes out of the environment it was
+// started with: what happens in it is sent to no collector of traces.
+var ownVariables = []string{"SLACK_", "COUNTERSIGN_", "OPENAI_", "OTEL_"}
 
 // environ is the environment of the bot. Of what the agents file may use, an example gets what the demo has, and a
 // file of one's own what it was started with, if there is such a thing.

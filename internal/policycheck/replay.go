@@ -9,6 +9,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/agentsfile"
 )
 
 // Replay counts what an agents file makes of recorded requests. It keeps counts and the ids of a few requests of each
@@ -128,12 +129,38 @@ const day = 24 * time.Hour
 // demands are all that a policy says, always in the same order.
 func demands(q *approvals.Requirement) []demand {
 	return []demand{
-		{"policy", q.Policy}, {"quorum", people(len(q.Seats))}, {"approvers", distinct(q)},
+		{"policy", q.Policy}, {"quorum", people(len(q.Seats))}, {"approvers", whoAgrees(q)},
 		{"deny_quorum", people(q.DenyQuorum)}, {"self_approval", yesNo(q.SelfApproval)},
 		{"expires_in", span(q.ExpiresIn)}, {"on_expiry", string(q.OnExpiry)}, {"valid_for", span(q.ValidFor)},
 		{"always", scopes(q.Always)}, {"max_ttl", span(cmp.Or(q.MaxTTL, day))},
 		{"risk", riskWord(q)}, {"freeze", freezes(q.Freeze)},
+		{"escalate", escalation(&q.Escalation)}, {"remind_every", span(q.RemindEvery)}, {"notify", notice(q.Notify)},
 	}
+}
+
+// whoAgrees lists the sets that seats are for: one that is for all of them once, others for each seat.
+func whoAgrees(q *approvals.Requirement) string {
+	if _, one := q.Uniform(); one {
+		return distinct(q)
+	}
+	return eachSeat(q)
+}
+
+// escalation says who else may answer, and when.
+func escalation(e *approvals.Escalation) string {
+	if e.After <= 0 {
+		return "nobody"
+	}
+	return "after " + span(e.After) + " " + seatWords(e.To)
+}
+
+// notice says how people learn of a request.
+func notice(n approvals.Notify) string {
+	text := cmp.Or(string(n.Named), agentsfile.NotifyAuto)
+	if n.Channel != "" {
+		text += " and channel " + n.Channel
+	}
+	return text
 }
 
 func (p *Replay) count(r *Replayed) {

@@ -79,6 +79,39 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplaySeesWhatAPolicySays: a request is as it was only where all is that a policy can say.
+func TestReplaySeesWhatAPolicySays(t *testing.T) {
+	t.Parallel()
+	const as = "approvers: { channel_members: true }, self_approval: true"
+	for _, c := range []struct{ policy, want string }{
+		{as, ""},
+		{as + ", notify: { named: auto }", ""},
+		{as + ", escalate: { after: 1m, to: { channel_members: true, groups: [S9] } }",
+			"escalate nobody → after 1m group S9, the members of the channel"},
+		{as + ", remind_every: 15m", "remind_every never → 15m"},
+		{as + ", notify: { named: none, channel: C0NOTICE }", "notify auto → none and channel C0NOTICE"},
+		{"approvers: { channel_members: true }", "self_approval yes → no"},
+	} {
+		out, _ := replay(t, "true", "default_policy: { "+c.policy+" }\n", recorded(1, `{"amount":5,"to":"x"}`))
+		if got := strings.Join(out[0].Changes, "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.policy, got, c.want)
+		}
+	}
+	two := func(sets ...string) approvals.Requirement {
+		q := recorded(1, `{}`).Requirement
+		q.Seats = nil
+		for _, s := range sets {
+			q.Seats = append(q.Seats, approvals.Seat{Approvers: approvals.Approvers{Groups: []string{s}}})
+		}
+		return q
+	}
+	was := two("S1", "S1", "S2")
+	got := changesOf(&was, &Verdict{Fate: Asked, Requirement: two("S1", "S2", "S2")})
+	if want := "approvers group S1; group S1; group S2 → group S1; group S2; group S2"; strings.Join(got, "") != want {
+		t.Errorf("other seats: %q", got)
+	}
+}
+
 // TestReplayReport counts, names the first requests of each change, and who has more to do.
 func TestReplayReport(t *testing.T) {
 	t.Parallel()

@@ -57,6 +57,10 @@ func (c *requestsExportCommand) Run(ctx context.Context, p *Program) error {
 	if c.JSON && c.Format == formatCSV {
 		return misused("--json and --format csv exclude each other")
 	}
+	if !c.From.IsZero() && !c.To.IsZero() && !c.From.Before(c.To) {
+		return misused("--from (%s) is not before --to (%s): no request can match",
+			c.From.Format(time.RFC3339), c.To.Format(time.RFC3339))
+	}
 	desk, err := p.desk(ctx)
 	if err != nil {
 		return err

@@ -298,6 +298,8 @@ func TestFlagsAreRefused(t *testing.T) {
 		"approvals list --tool=":               "leave the flag out",
 		"approvals list --count --limit 3":     "--count counts all of them",
 		"approvals list --since 1h --until 2h": "no request can match",
+		"approvals export --from 1h --to 2h":   "no request can match",
+		"audit export --since 1h --until 2h":   "no entry can match",
 
 		"approvals decide req_1 --as U1":                           "--always-approve, --always-reject",
 		"approvals decide req_1 --always-approve --always --as U1": "--always goes with --approve or --reject",

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -55,6 +56,10 @@ func (c *exportCommand) Run(ctx context.Context, p *Program) error {
 	if c.JSON && c.Format == formatCSV {
 		return misused("--json and --format csv exclude each other")
 	}
+	if !c.Since.IsZero() && !c.Until.IsZero() && !c.Since.Before(c.Until) {
+		return misused("--since (%s) is not before --until (%s): no entry can match",
+			c.Since.Format(time.RFC3339), c.Until.Format(time.RFC3339))
+	}
 	desk, err := p.desk(ctx)
 	if err != nil {
 		return err
@@ -76,19 +81,24 @@ func terminal() medium { return medium{newEncoder, visible.Line} }
 
 func file() medium { return medium{json.NewEncoder, asIs} }
 
-// export writes the entries that were asked for to w.
+// export writes the entries that were asked for to w. A workspace without any entry is none that the store knows.
 func (c *exportCommand) export(ctx context.Context, desk control.Desk, w io.Writer, m medium) error {
 	b := bufio.NewWriter(w)
 	write, end, err := c.writer(b, m)
 	if err != nil {
 		return err
 	}
+	known := c.Workspace == ""
 	err = desk.ExportAudit(ctx, func(e *approvals.AuditEntry) error {
+		known = known || string(e.Workspace) == c.Workspace
 		if !c.selects(e) {
 			return nil
 		}
 		return write(e)
 	})
+	if err == nil && !known {
+		err = fmt.Errorf("audit export: %w: there is no workspace %q", approvals.ErrNotFound, c.Workspace)
+	}
 	if err == nil {
 		err = end()
 	}

@@ -11,6 +11,7 @@ import (
 	"countersign/internal/app"
 	"countersign/internal/catalog"
 	"countersign/internal/control"
+	"countersign/store"
 )
 
 // desk opens what commands work on: the bot's socket while it runs, else the store's file, for reading.
@@ -38,6 +39,10 @@ func open(ctx context.Context, p *Program, allow func(*control.Config, *app.Conf
 	}
 	allow(&c, cfg)
 	desk, err := control.Open(ctx, c)
+	if errors.Is(err, store.ErrInUse) { // by a bot that cannot be asked: it is not to be stopped for that
+		return nil, fmt.Errorf("%w; a bot that starts or ends now can be asked in a moment; one that could not make "+
+			"its socket says so in its log", err)
+	}
 	return desk, explainStore(err)
 }
 

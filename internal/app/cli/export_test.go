@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,21 @@ func TestAuditExportSelects(t *testing.T) {
 			if diff := cmp.Diff(c.want, exportedEntries(t, format, out.String())); diff != "" {
 				t.Errorf("%s as %s (-want +have):\n%s", name, format, diff)
 			}
+		}
+	}
+}
+
+// TestAuditExportOfNoWorkspace: a workspace that the store does not know is no empty trail.
+func TestAuditExportOfNoWorkspace(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewMemory().Open()
+	t.Cleanup(func() { st.Close() })
+	for _, format := range []string{formatJSONL, formatCSV} {
+		var out strings.Builder
+		c := exportCommand{Workspace: "T0TYPO", Format: format}
+		err := c.export(t.Context(), &control.Local{Store: st}, &out, terminal())
+		if !errors.Is(err, approvals.ErrNotFound) || !strings.Contains(err.Error(), `"T0TYPO"`) || out.Len() > 0 {
+			t.Errorf("%s: %v, %q", format, err, out.String())
 		}
 	}
 }

@@ -33,5 +33,6 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	p.endWithPipe()
+	p.Stderr = logTo(p.Stderr, cfg)
 	return app.Run(ctx, cfg, p.Tools, p.Stderr)
 }
