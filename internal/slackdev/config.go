@@ -62,8 +62,11 @@ type Config struct {
 	// https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps.
 	FewReads bool
 	// OrgInstall makes the installation one of the whole organisation, Team.EnterpriseID: payloads then name the
-	// organisation, and team is null.
+	// organisation, and team is null. What lists the things of one workspace has to be told which.
 	OrgInstall bool
+	// Workspaces are the ids of the organisation's other workspaces that the app is approved for. They have user groups
+	// alone.
+	Workspaces []string
 	// SharedConversations makes users.conversations list of a person only what they share with the bot. Otherwise it
 	// lists their public channels too where the bot is not. Slack's page says both.
 	SharedConversations bool
@@ -155,6 +158,7 @@ type Channel struct {
 // UserGroup is a user group such as @approvers.
 type UserGroup struct {
 	ID       string // S…
+	TeamID   string // its workspace, empty means Config.Team
 	Handle   string
 	Name     string
 	Users    []string
