@@ -50,6 +50,9 @@ type Config struct {
 	NoAgents bool
 	// NoStreams has no chat.startStream, as servers that do not know it.
 	NoStreams bool
+	// StatusLife is after how long Slack takes away what assistant.threads.setStatus has set; default two minutes, as
+	// its page says: https://docs.slack.dev/reference/methods/assistant.threads.setStatus.
+	StatusLife time.Duration
 	// StreamLife is after how long Slack ends a stream by itself; default five minutes, which are not documented.
 	StreamLife time.Duration
 	// RateLimits applies Slack's published tiers to the Web API. They hold for a method in the whole workspace; those
@@ -203,6 +206,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TriggerLife, 3*time.Second)
 	setDefault(&c.PingEvery, 5*time.Second)
 	setDefault(&c.RateMinute, time.Minute)
+	setDefault(&c.StatusLife, 2*time.Minute)
 	setDefault(&c.StreamLife, 5*time.Minute)
 	if c.RetryAfter == nil {
 		c.RetryAfter = []time.Duration{0, time.Minute, 5 * time.Minute}

@@ -154,3 +154,17 @@ func TestOrganisationNamesItsWorkspaces(t *testing.T) {
 		t.Errorf("an app of one workspace: %+v", got)
 	}
 }
+
+// TestStatusIsTakenAway: what an app says that it is doing stands there for a while.
+func TestStatusIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for life, want := range map[time.Duration]string{0: "is thinking", time.Nanosecond: ""} {
+		w := start(t, slackdev.Config{StatusLife: life})
+		got := call(t, w, "assistant.threads.setStatus", map[string]any{
+			"channel_id": w.DM("U0ANN"), "thread_ts": "1.000001", "status": "is thinking",
+		})
+		if s := w.Status(w.DM("U0ANN"), "1.000001"); !got.OK || s != want {
+			t.Errorf("%s after %+v: %q, want %q", life, got, s, want)
+		}
+	}
+}
