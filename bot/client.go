@@ -49,6 +49,7 @@ type Client struct {
 	groups   *cache[[]string]
 	groupsOf *cache[map[string][]string] // one answer, by user
 	handles  *cache[map[string]string]   // of groups, one answer
+	teams    *cache[[]string]            // the workspaces of an organisation, one answer
 	channels *cache[approvals.Channel]
 	members  *cache[[]string]
 	places   *cache[conversations]
@@ -71,6 +72,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	identity *identity
+	homes    map[string]string // of groups: the workspace of the organisation that has it
 	asking   singleflight.Group
 }
 
@@ -117,6 +119,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		groups:   newCache[[]string](directoryAge, 1_000),
 		groupsOf: newCache[map[string][]string](directoryAge, 1),
 		handles:  newCache[map[string]string](directoryAge, 1),
+		teams:    newCache[[]string](directoryAge, 1),
 		channels: newCache[approvals.Channel](directoryAge, 5*channelPage),
 		members:  newCache[[]string](directoryAge, 1_000),
 		places:   newCache[conversations](directoryAge, 1_000),
@@ -127,6 +130,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		insides:   newCache[inside](directoryAge, 200),
 		links:     newCache[string](linkAge, 5_000),
 		limits:    newLimits(cfg.Replicas),
+		homes:     map[string]string{},
 		standing:  &standing{log: cfg.Logger},
 	}, nil
 }

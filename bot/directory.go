@@ -72,15 +72,12 @@ func irregular(u *userObject, id identity) string {
 func (c *Client) Members(
 	ctx context.Context, ws approvals.WorkspaceID, group string, since time.Time,
 ) ([]approvals.UserID, error) {
-	if _, err := c.inWorkspace(ctx, ws); err != nil {
+	id, err := c.inWorkspace(ctx, ws)
+	if err != nil {
 		return nil, err
 	}
 	users, err := c.groups.get(ctx, group, since, func(ctx context.Context) ([]string, error) {
-		var answer struct {
-			Users []string `json:"users"`
-		}
-		err := c.ask(ctx, methodGroupUsers, url.Values{"usergroup": {group}}, &answer)
-		return answer.Users, unanswered("list group "+group, err)
+		return c.groupUsers(ctx, id, group)
 	})
 	return userIDs(ws, users), err
 }

@@ -3,9 +3,9 @@ package bot
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -44,30 +44,26 @@ func nameOf(u *userObject) string {
 
 // GroupsOf returns the user groups that the person is in. See approvals.Directory. Slack has no method for one person:
 // usergroups.list tells of all groups at once who is in them, without those that are switched off. See
-// https://docs.slack.dev/reference/methods/usergroups.list and
-// https://docs.slack.dev/reference/objects/usergroup-object.
+// https://docs.slack.dev/reference/methods/usergroups.list.
 func (c *Client) GroupsOf(ctx context.Context, u approvals.UserID, since time.Time) ([]string, error) {
-	if _, err := c.inWorkspace(ctx, u.Workspace()); err != nil {
+	who, err := c.inWorkspace(ctx, u.Workspace())
+	if err != nil {
 		return nil, err
 	}
 	groups, err := c.groupsOf.get(ctx, "", since, func(ctx context.Context) (map[string][]string, error) {
-		var answer struct {
-			Groups []struct {
-				ID    string      `json:"id"`
-				Users []string    `json:"users"`
-				Count json.Number `json:"user_count"` // also as text, as in Slack's page about the object
-			} `json:"usergroups"`
-		}
-		if err := c.ask(ctx, methodGroups, url.Values{"include_users": {"true"}}, &answer); err != nil {
-			return nil, unanswered("list user groups", err)
+		all, err := c.listGroups(ctx, who, url.Values{"include_users": {"true"}})
+		if err != nil {
+			return nil, err
 		}
 		of := make(map[string][]string)
-		for _, g := range answer.Groups {
+		for _, g := range all {
 			if n, err := g.Count.Int64(); err == nil && n > int64(len(g.Users)) {
 				return nil, fmt.Errorf("list user groups: %s has %d people, and Slack names %d", g.ID, n, len(g.Users))
 			}
 			for _, id := range g.Users {
-				of[id] = append(of[id], g.ID)
+				if !slices.Contains(of[id], g.ID) { // a group may be in several workspaces
+					of[id] = append(of[id], g.ID)
+				}
 			}
 		}
 		return of, nil
@@ -100,17 +96,16 @@ func (c *Client) groupName(ctx context.Context, id string) string {
 		return ""
 	}
 	handles, err := c.handles.get(ctx, "", time.Time{}, func(ctx context.Context) (map[string]string, error) {
-		var answer struct {
-			Groups []struct {
-				ID     string `json:"id"`
-				Handle string `json:"handle"`
-			} `json:"usergroups"`
+		who, err := c.identify(ctx)
+		if err != nil {
+			return nil, err
 		}
-		if err := c.ask(ctx, methodGroups, url.Values{}, &answer); err != nil {
-			return nil, unanswered("list user groups", err)
+		all, err := c.listGroups(ctx, who, url.Values{})
+		if err != nil {
+			return nil, err
 		}
-		of := make(map[string]string, len(answer.Groups))
-		for _, g := range answer.Groups {
+		of := make(map[string]string, len(all))
+		for _, g := range all {
 			of[g.ID] = g.Handle
 		}
 		return of, nil

@@ -159,3 +159,60 @@ func TestGroupsAreCountedInNumbersOrText(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsOfAnOrganisation: where the app is installed in a whole organisation Slack answers about the user groups of
+// one workspace at a time, and has to be told which.
+func TestGroupsOfAnOrganisation(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, setUp{slack: slackdev.Config{
+		OrgInstall: true, Team: slackdev.Team{ID: "T0DEV", EnterpriseID: "E0DEV"},
+		Workspaces: []string{"T0OPS", "T0LAW"},
+		UserGroups: []slackdev.UserGroup{
+			{ID: "S0FINANCE", Handle: "finance", Users: []string{"U0ANN"}},
+			{ID: "S0OPS", TeamID: "T0OPS", Handle: "ops", Users: []string{"U0ANN", "U0BEN"}},
+		},
+	}})
+	c := s.bot.client
+	const org = approvals.WorkspaceID("E0DEV")
+	for group, want := range map[string][]approvals.UserID{
+		"S0FINANCE": {"E0DEV/U0ANN"}, "S0OPS": {"E0DEV/U0ANN", "E0DEV/U0BEN"},
+	} {
+		got, err := c.Members(s.ctx(), org, group, time.Time{})
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", group, err, diff)
+		}
+	}
+	if got, err := c.Members(s.ctx(), org, "S0NONE", time.Time{}); !errors.Is(err, approvals.ErrNotFound) {
+		t.Errorf("a group of no workspace: %v, %v", got, err)
+	}
+	if got, err := c.GroupsOf(s.ctx(), "E0DEV/U0ANN", time.Time{}); err != nil ||
+		!slices.Equal(got, []string{"S0FINANCE", "S0OPS"}) {
+		t.Errorf("Ann is in %v, %v", got, err)
+	}
+	if got := c.groupName(s.ctx(), "S0OPS"); got != "@ops" {
+		t.Errorf("S0OPS is called %q", got)
+	}
+	before := calls(s, methodGroupUsers)
+	if _, err := c.Members(s.ctx(), org, "S0OPS", time.Now()); err != nil || calls(s, methodGroupUsers)-before != 1 {
+		t.Errorf("%d questions about a group whose workspace is known, %v", calls(s, methodGroupUsers)-before, err)
+	}
+}
+
+// TestGroupsOfAnOrganisationThatAreNotKnown: a workspace that Slack does not answer about leaves open who is in a group
+// that was found in no other.
+func TestGroupsOfAnOrganisationThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	for word, method := range map[string]string{
+		"fatal_error": methodGroupUsers, "internal_error": methodTeams, "team_access_not_granted": methodGroupUsers,
+	} {
+		s := newStage(t, setUp{slack: slackdev.Config{
+			OrgInstall: true, Team: slackdev.Team{ID: "T0DEV", EnterpriseID: "E0DEV"}, Workspaces: []string{"T0OPS"},
+			UserGroups: []slackdev.UserGroup{{ID: "S0LAW", TeamID: "T0LAW", Users: []string{"U0ANN"}}},
+		}})
+		s.slack.Fail(slackdev.Fault{Method: method, Error: word})
+		got, err := s.bot.client.Members(s.ctx(), "E0DEV", "S0LAW", time.Time{})
+		if err == nil || errors.Is(err, approvals.ErrNotFound) {
+			t.Errorf("%s of %s: %v, %v", word, method, got, err)
+		}
+	}
+}

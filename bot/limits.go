@@ -22,7 +22,7 @@ const comeBack = 5 * time.Second
 var rations = map[string]int{
 	methodUserInfo: 100, methodMembers: 100,
 	methodChannelInfo: 50, methodPlaces: 50,
-	methodUsers: 20, methodGroups: 20, methodGroupUsers: 20,
+	methodUsers: 20, methodGroups: 20, methodGroupUsers: 20, methodTeams: 20,
 }
 
 // limits keeps questions of the directory within what Slack takes. Slack counts calls per method and workspace and says

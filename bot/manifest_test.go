@@ -195,7 +195,7 @@ func TestMethodTableIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]string{
-		"methodAuthTest": methodAuthTest, "methodOpenSocket": methodOpenSocket,
+		"methodAuthTest": methodAuthTest, "methodTeams": methodTeams, "methodOpenSocket": methodOpenSocket,
 		"methodReplies": methodReplies, "methodHistory": methodHistory,
 		"methodPost": methodPost, "methodUpdate": methodUpdate, "methodEphemeral": methodEphemeral,
 		"methodUserInfo": methodUserInfo, "methodUsers": methodUsers, "methodGroupUsers": methodGroupUsers,

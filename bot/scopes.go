@@ -10,6 +10,7 @@ import (
 // manifest.yaml comes from there, from eventScopes or from featureScopes; a test compares them.
 const (
 	methodAuthTest    = "auth.test"
+	methodTeams       = "auth.teams.list"
 	methodOpenSocket  = "apps.connections.open"
 	methodPost        = "chat.postMessage"
 	methodUpdate      = "chat.update"
@@ -47,6 +48,7 @@ const (
 // conversation at hand.
 var methodScopes = map[string][]string{
 	methodAuthTest:    nil,
+	methodTeams:       nil,
 	methodOpenSocket:  nil, // the app token's connections:write
 	methodPost:        {"chat:write"},
 	methodUpdate:      {"chat:write"},

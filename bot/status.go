@@ -15,6 +15,9 @@ import (
 // statusAfter is how long a run works before people are shown that it does.
 const statusAfter = 2 * time.Second
 
+// statusAgain is how long after it was said that a run works it is said again: after two minutes Slack takes it away.
+const statusAgain = 100 * time.Second
+
 // shownStatus is what a conversation shows of its run, and in words whom that waits for.
 type shownStatus struct {
 	kind  approvals.ActivityKind
@@ -33,7 +36,9 @@ type statuses struct {
 type statusLane struct {
 	want, have shownStatus
 	sending    bool
-	timer      *time.Timer // until it has worked for long enough to say so
+	said       time.Time   // when Slack was told last
+	lapsing    bool        // what it shows is to be said again
+	timer      *time.Timer // until it has worked for long enough to say so, or to say so again
 	early      string      // whom it waits for, where a card stood there before the run was heard to wait
 }
 
@@ -78,7 +83,7 @@ func (b *Bot) showStatus(p approvals.Place, lane *statusLane, kind approvals.Act
 	b.statuses.mu.Lock()
 	defer b.statuses.mu.Unlock()
 	if b.statuses.lanes[p] == lane && lane.timer != nil {
-		lane.timer = nil
+		lane.timer, lane.lapsing = nil, lane.have.kind == kind
 		b.statusWanted(p, lane, shownStatus{kind: kind})
 	}
 }
@@ -101,15 +106,21 @@ func (b *Bot) sendStatus(ctx context.Context, p approvals.Place, lane *statusLan
 	for {
 		s.mu.Lock()
 		from, to := lane.have, lane.want
-		if from == to {
+		if from == to && !lane.lapsing {
 			lane.sending = false
-			if to.kind != approvals.ActivityWorking && lane.timer == nil {
+			switch {
+			case lane.timer != nil:
+			case to.kind == approvals.ActivityWorking:
+				lane.timer = time.AfterFunc(time.Until(lane.said.Add(statusAgain)), func() {
+					b.showStatus(p, lane, to.kind)
+				})
+			default:
 				delete(s.lanes, p)
 			}
 			s.mu.Unlock()
 			return
 		}
-		lane.have = to
+		lane.have, lane.said, lane.lapsing = to, time.Now(), false
 		s.mu.Unlock()
 		b.changeStatus(ctx, p, from, to)
 	}

@@ -2,9 +2,13 @@ package bot
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/agent"
 	"countersign/agent/scripted"
@@ -191,3 +195,63 @@ func TestStatusSaysWhomARunWaitsFor(t *testing.T) {
 
 func groupOf(id string) approvals.Approvers { return approvals.Approvers{Groups: []string{id}} }
 func onlyOf(id string) approvals.Approvers  { return approvals.Approvers{Users: usersOf(id)} }
+
+// TestStatusIsShownForAsLongAsARunWorks: Slack takes a status away two minutes after it was set
+// (https://docs.slack.dev/reference/methods/assistant.threads.setStatus). That a run works is said again before that,
+// also where the run begins again meanwhile, and no more once nobody is at work on it.
+func TestStatusIsShownForAsLongAsARunWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const life = 2 * time.Minute
+		var mu sync.Mutex
+		var at time.Time // when it was said last that the run works; zero: it is not said any more
+		sessions := 0
+		shown := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !at.IsZero() && time.Since(at) < life
+		}
+		m := &memory{answer: func(method string, form url.Values) string {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case method == methodSessionStatus:
+				sessions++
+			case form.Get("status") == wordsStatusLine:
+				at = time.Now()
+			default:
+				at = time.Time{}
+			}
+			return `{"ok":true}`
+		}}
+		b, err := New(Config{
+			Client: m.client(t), Service: newFakeService(), AppToken: "xapp-test", DefaultAgent: "ops",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.work.start(t.Context(), time.Second)()
+		place := approvals.Place{Surface: "slack", Channel: "D0ANN", Thread: "1.000001", Direct: true}
+		doing := func(kind approvals.ActivityKind) { b.Watch(approvals.Activity{Place: place, Kind: kind}) }
+		doing(approvals.ActivityWorking)
+		time.Sleep(statusAfter + time.Second)
+		for i := range 60 {
+			if synctest.Wait(); !shown() {
+				t.Fatalf("nothing says that the run works, %d times ten seconds after it began", i)
+			}
+			if i%7 == 0 {
+				doing(approvals.ActivityWorking)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		doing(approvals.ActivityOver)
+		if synctest.Wait(); shown() {
+			t.Error("it is said that a run works that is over")
+		}
+		before := len(m.calls)
+		time.Sleep(time.Hour)
+		if synctest.Wait(); len(m.calls) != before || sessions != 2 {
+			t.Errorf("%d calls after the end; %d of the session", len(m.calls)-before, sessions)
+		}
+	})
+}

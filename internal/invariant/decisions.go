@@ -35,9 +35,9 @@ func (h *history) clicksAreKept() {
 	}
 }
 
-// approval returns the entry that tells of the approval of the request, or nil.
-func (h *history) approval(id approvals.RequestID) *approvals.AuditEntry {
-	for _, e := range h.entries(approvals.AuditRequestApproved) {
+// told returns the entry that tells that this became of the request, or nil.
+func (h *history) told(id approvals.RequestID, became approvals.AuditAction) *approvals.AuditEntry {
+	for _, e := range h.entries(became) {
 		if e.Request == id {
 			return e
 		}
@@ -47,13 +47,14 @@ func (h *history) approval(id approvals.RequestID) *approvals.AuditEntry {
 
 // quorum says why the request may not be approved; "" when it may.
 func (h *history) quorum(r *approvals.Request) string {
-	var people []approvals.UserID
+	var people []approvals.UserID // who have taken part in an answer: none of them takes part in another one
+	votes := 0
 	for _, d := range r.Decisions {
 		switch {
 		case d.Void != "" || !d.Verdict.Affirms():
 			continue
-		case d.Standing != nil: // another request's approval, which is judged there
-			return ""
+		case d.Standing != nil && !h.stands(r, &d):
+			return "the answer to another one that it follows from was not given"
 		case d.Verdict == approvals.BreakGlass:
 			return ""
 		case overdue(r, d.At):
@@ -63,12 +64,12 @@ func (h *history) quorum(r *approvals.Request) string {
 		case d.By == r.Requester && !r.Requirement.SelfApproval:
 			return "the requester approved it"
 		}
-		who := d.By
-		if d.For != "" {
-			who = d.For
+		if slices.Contains(people, d.By) || slices.Contains(people, d.For) {
+			continue
 		}
-		if !slices.Contains(people, who) {
-			people = append(people, who)
+		votes++
+		if people = append(people, d.By); d.For != "" {
+			people = append(people, d.For)
 		}
 	}
 	settler := r.Settler()
@@ -78,10 +79,22 @@ func (h *history) quorum(r *approvals.Request) string {
 	if alone {
 		need = 1
 	}
-	if len(people) < need {
+	if votes < need {
 		return "fewer people approved it than it takes"
 	}
 	return ""
+}
+
+// stands reports whether the person has given the answer to another request about the same tool that the decision
+// follows from.
+func (h *history) stands(r *approvals.Request, d *approvals.Decision) bool {
+	other := h.requests[d.Standing.Request]
+	if other == nil || other.Tool.Name != r.Tool.Name || other.Agent != r.Agent {
+		return false
+	}
+	return slices.ContainsFunc(other.Decisions, func(given approvals.Decision) bool {
+		return given.ID == d.Standing.Decision && given.By == d.By && given.For == d.For && given.Verdict.Affirms()
+	})
 }
 
 // overdue reports whether the request had expired at the instant. Where the clock was set back since it was made, and

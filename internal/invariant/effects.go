@@ -71,7 +71,7 @@ func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts, id approvals
 		case g == nil:
 			h.broken(2, "effect %s began under grant %s, which is not there", f.Effect, f.Grant)
 		case g.Deny, g.Tool != f.Tool, e.At.Before(g.Created), e.At.After(g.Expires),
-			!g.Revoked.IsZero() && e.At.After(g.Revoked):
+			!g.Revoked.IsZero() && e.At.After(g.Revoked), !h.reaches(g, e, f):
 			h.broken(2, "effect %s began under grant %s, which did not allow it", f.Effect, f.Grant)
 		}
 		return
@@ -79,17 +79,41 @@ func (h *history) intentIsAllowed(e *approvals.AuditEntry, f facts, id approvals
 	if f.Standing != "" {
 		id = f.Standing
 	}
-	r, approval := h.requests[id], h.approval(id)
+	r, approval := h.requests[id], h.told(id, approvals.AuditRequestApproved)
 	switch {
 	case r == nil || approval == nil:
 		h.broken(2, "effect %s of %s began without an approved request", f.Effect, f.Tool)
 		return
 	case approval.At.After(e.At):
 		h.broken(2, "effect %s began before request %s was approved", f.Effect, id)
+	case f.Standing == "" && e.Action == approvals.AuditEffectIntent && r.Requirement.ValidFor > 0 &&
+		e.At.Sub(approval.At) > r.Requirement.ValidFor:
+		h.broken(2, "effect %s began %s after request %s was approved", f.Effect, e.At.Sub(approval.At), id)
+	}
+	if stale := h.told(id, approvals.AuditRequestStale); stale != nil && e.At.After(stale.At) {
+		h.broken(2, "effect %s began after the approval of request %s was taken back", f.Effect, id)
 	}
 	if why := h.quorum(r); why != "" {
 		h.broken(2, "effect %s ran because of request %s, and %s", f.Effect, id, why)
 	}
+}
+
+// reaches reports whether the grant is for what the agent did where it did it, as far as records show who and where.
+func (h *history) reaches(g *approvals.Grant, e *approvals.AuditEntry, f facts) bool {
+	if rec := h.effects[f.Effect]; rec != nil && rec.Agent != "" && rec.Agent != g.Agent {
+		return false
+	}
+	run := h.runs[e.Run]
+	switch {
+	case run == nil || g.Scope == approvals.ScopeWorkspace:
+		return true
+	case g.Scope == approvals.ScopeRun:
+		return g.Run == run.ID
+	case g.Scope == approvals.ScopeThread:
+		return g.Place.Key() == run.Place.Key()
+	}
+	return g.Scope == approvals.ScopeChannel && g.Place.Surface == run.Place.Surface &&
+		g.Place.Channel == run.Place.Channel
 }
 
 // happened counts what happened by key.

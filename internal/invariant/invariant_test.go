@@ -228,6 +228,38 @@ var forgeries = []forgery{
 		r.Decisions[0].At = r.Created.Add(r.Requirement.ExpiresIn + time.Minute)
 		f.must(f.PutRequest(r))
 	}},
+	{"one person has answered for two", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		r.Requirement.Seats = approvals.Quorum(2, approvals.Approvers{ChannelMembers: true})
+		again := r.Decisions[0]
+		again.ID, again.For = "dec_x", approvals.NewUserID(ws, "cleo")
+		r.Decisions = append(r.Decisions, again)
+		f.must(f.PutRequest(r))
+	}},
+	{"an approval follows from an answer that nobody gave", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		other := f.request(approvals.RequestRejected)
+		r.Decisions[0].Standing = &approvals.StandingAnswer{Request: other.ID, Decision: other.Decisions[0].ID}
+		f.must(f.PutRequestHead(&r.RequestHead))
+	}},
+	{"an effect was begun after its approval was revoked", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		f.entry(approvals.AuditRequestStale, r, "")
+		f.now = f.now.Add(time.Second)
+		f.entry(approvals.AuditEffectIntent, r, `{"effect":"eff_x","tool":"pay"}`)
+	}},
+	{"an effect was begun when its approval held no longer", 2, func(f *forger) {
+		r := f.request(approvals.RequestApproved)
+		f.now = f.now.Add(r.Requirement.ValidFor + time.Minute)
+		f.entry(approvals.AuditEffectIntent, r, `{"effect":"eff_x","tool":"pay"}`)
+	}},
+	{"a grant for another agent", 2, func(f *forger) { f.granted(func(g *approvals.Grant) { g.Agent = "sales" }) }},
+	{"a grant for another thread", 2, func(f *forger) {
+		f.granted(func(g *approvals.Grant) { g.Scope, g.Place.Thread = approvals.ScopeThread, "elsewhere" })
+	}},
+	{"a grant for another channel", 2, func(f *forger) {
+		f.granted(func(g *approvals.Grant) { g.Scope, g.Place.Channel = approvals.ScopeChannel, "C2" })
+	}},
 	{"a call happened twice", 3, func(f *forger) {
 		f.world.Effects = append(f.world.Effects, f.world.Effects[0])
 	}},
@@ -307,6 +339,16 @@ var forgeries = []forgery{
 		r.Failure = "token xoxb-canary"
 		f.must(f.PutRun(r))
 	}},
+	{"a secret in a saved state", 11, func(f *forger) {
+		f.must(f.PutState(ws, f.run().ID, agent.Delta{Head: []byte(`{"token":"xoxb-canary"}`)}))
+	}},
+	{"a secret in a thread's memory", 11, func(f *forger) {
+		f.must(f.AppendSession(ws, f.run().Place, "x", []byte(`["xoxb-canary"]`)))
+	}},
+	{"a secret in a dead letter", 11, func(f *forger) {
+		f.must(f.PutNotification(&approvals.Notification{Workspace: ws, ID: "not_x", Kind: approvals.NotifyNotice,
+			Place: f.run().Place, Created: f.now, Dead: f.now, Text: "xoxb-canary"}))
+	}},
 	{"a secret in a file", 11, func(f *forger) { f.world.Held["file"] = "token xoxb-canary" }},
 	{"a hidden value on a card", 11, func(f *forger) { f.world.Told["card"] = "memo for-ben" }},
 	{"a hidden value in the trail", 11, func(f *forger) {
@@ -369,6 +411,21 @@ var forgeries = []forgery{
 		f.must(f.PutRequestHead(&r.RequestHead))
 	}},
 	{"a forbidden call", 14, func(f *forger) { f.world.Forbidden = []string{"pay"} }},
+}
+
+// granted has the payment begin under a grant that covers it but for what other changes.
+func (f *forger) granted(other func(*approvals.Grant)) {
+	f.t.Helper()
+	r, e := f.request(approvals.RequestApproved), f.effect()
+	g := &approvals.Grant{
+		Workspace: ws, ID: "grant_x", Scope: approvals.ScopeWorkspace, Place: r.Place, Run: r.Run, Agent: e.Agent,
+		Tool: "pay", Created: f.now.Add(-time.Hour), Expires: f.now.Add(time.Hour),
+	}
+	other(g)
+	f.must(f.PutGrant(g))
+	e.Grant = g.ID
+	f.must(f.PutEffect(e))
+	f.entry(approvals.AuditEffectIntent, r, `{"effect":"`+e.ID+`","tool":"pay","grant":"grant_x"}`)
 }
 
 // output is what the model was told of the call of the request of that status.

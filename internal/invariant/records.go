@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,10 @@ import (
 	"countersign/approvals"
 )
 
-const page = 500
+const (
+	page = 500
+	most = 1 << 30 // bytes, or records
+)
 
 // history is the world together with the records of all workspaces.
 type history struct {
@@ -23,6 +27,8 @@ type history struct {
 	workspaces []approvals.WorkspaceID // of the trail
 	waiting    []approvals.CopyKey     // notifications that wait
 	unread     []*approvals.QueuedInput
+	dead       []*approvals.Notification
+	kept       map[string]string // by what it is: saved states and the memory of threads, as they are stored
 	found      []Violation
 }
 
@@ -31,13 +37,14 @@ func (h *history) read(ctx context.Context, st approvals.Store) error {
 	err := st.View(ctx, func(tx approvals.Tx) error {
 		h.runs, h.requests = map[approvals.RunID]*approvals.Run{}, map[approvals.RequestID]*approvals.Request{}
 		h.effects, h.grants = map[string]*approvals.EffectRecord{}, map[approvals.GrantID]*approvals.Grant{}
-		h.sent, h.unread = map[string]*approvals.Request{}, nil
+		h.sent, h.unread, h.dead = map[string]*approvals.Request{}, nil, nil
+		h.kept = map[string]string{}
 		var err error
 		if h.workspaces, err = tx.AuditWorkspaces(); err != nil {
 			return err
 		}
 		for _, ws := range h.workspaces {
-			if err := errors.Join(h.readRuns(tx, ws), h.readRequests(tx, ws)); err != nil {
+			if err := errors.Join(h.readRuns(tx, ws), h.readRequests(tx, ws), h.readDead(tx, ws)); err != nil {
 				return err
 			}
 		}
@@ -69,6 +76,9 @@ func (h *history) readRuns(tx approvals.Tx, ws approvals.WorkspaceID) error {
 			for _, e := range effects {
 				h.effects[e.ID] = e
 			}
+			if err := h.readKept(tx, r); err != nil {
+				return err
+			}
 			if !r.Status.Ended() {
 				continue
 			}
@@ -86,6 +96,30 @@ func (h *history) readRuns(tx approvals.Tx, ws approvals.WorkspaceID) error {
 			return nil
 		}
 	}
+}
+
+// readKept reads the saved state of the run, and what is remembered of its place.
+func (h *history) readKept(tx approvals.Tx, r *approvals.Run) error {
+	head, chunks, err := tx.State(r.Workspace, r.ID)
+	if err != nil && !errors.Is(err, approvals.ErrNotFound) {
+		return err
+	}
+	h.kept["the state of run "+string(r.ID)] = string(bytes.Join(append(raws(chunks), head), []byte(" ")))
+	chunks, _, err = tx.SessionTail(r.Workspace, r.Place, most)
+	h.kept["the memory of "+r.Place.Key()] = string(bytes.Join(raws(chunks), []byte(" ")))
+	return err
+}
+
+func raws(chunks []json.RawMessage) (all [][]byte) {
+	for _, c := range chunks {
+		all = append(all, c)
+	}
+	return all
+}
+
+func (h *history) readDead(tx approvals.Tx, ws approvals.WorkspaceID) (err error) {
+	h.dead, err = tx.DeadLetters(ws, "", most)
+	return err
 }
 
 func (h *history) readRequests(tx approvals.Tx, ws approvals.WorkspaceID) error {

@@ -73,7 +73,9 @@ func (h *history) secretsAreKept() {
 	h.look("secret", h.Secrets, h.Told, nil)
 	h.look("secret", h.Secrets, h.Held, map[string]any{
 		"a run": h.runs, "a request": h.requests, "an effect": h.effects, "the trail": h.trail, "a grant": h.grants,
+		"a dead letter": h.dead,
 	})
+	h.look("secret", h.Secrets, h.kept, nil)
 }
 
 // look searches texts and records, by their names, for values that must not be there.

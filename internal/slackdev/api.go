@@ -32,6 +32,7 @@ func methods() map[string]method {
 	return map[string]method{
 		"api.test":              {run: (*Workspace).apiTest},
 		"auth.test":             {token: "xoxb-", run: (*Workspace).authTest},
+		"auth.teams.list":       {token: "xoxb-", tier: tier2, run: (*Workspace).authTeamsList},
 		"apps.connections.open": {token: "xapp-", tier: tier3, run: (*Workspace).connectionsOpen},
 		"bots.info":             {token: "xoxb-", scope: "users:read", tier: tier3, run: (*Workspace).botsInfo},
 		"team.info":             {token: "xoxb-", scope: "team:read", tier: tier3, run: (*Workspace).teamInfo},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 func (w *Workspace) apiTest(a args) (reply, error) {
@@ -63,6 +64,7 @@ func (w *Workspace) threadsSetStatus(a args) (reply, error) {
 		}
 	}
 	setStatus(w.statuses, a.str("channel_id")+"/"+a.str("thread_ts"), a.str("status"))
+	w.stated[a.str("channel_id")+"/"+a.str("thread_ts")] = time.Now()
 	return reply{}, nil
 }
 

@@ -49,6 +49,9 @@ func (w *Workspace) conversationsInfo(a args) (reply, error) {
 }
 
 func (w *Workspace) conversationsList(a args) (reply, error) {
+	if err := w.needTeam(a); err != nil {
+		return nil, err
+	}
 	kinds := a.list("types")
 	if len(kinds) == 0 {
 		kinds = []string{"public_channel"}

@@ -23,6 +23,9 @@ func (w *Workspace) usersInfo(a args) (reply, error) {
 }
 
 func (w *Workspace) usersList(a args) (reply, error) {
+	if err := w.needTeam(a); err != nil {
+		return nil, err
+	}
 	all := []any{w.botUser()}
 	for _, id := range w.order {
 		all = append(all, w.userObject(w.users[id]))
@@ -44,13 +47,19 @@ func (w *Workspace) usersLookupByEmail(a args) (reply, error) {
 }
 
 func (w *Workspace) usergroupsList(a args) (reply, error) {
+	if err := w.needTeam(a); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(w.teams(), w.teamFor(a)) {
+		return nil, fail("invalid_team")
+	}
 	out := []any{}
 	for _, g := range w.groups {
-		if g.Disabled && !a.flag("include_disabled", false) {
+		if g.Disabled && !a.flag("include_disabled", false) || w.teamOfGroup(g) != w.teamFor(a) {
 			continue
 		}
 		group := map[string]any{
-			"id": g.ID, "team_id": w.cfg.Team.ID, "is_usergroup": true, "name": g.Name, "handle": g.Handle,
+			"id": g.ID, "team_id": w.teamOfGroup(g), "is_usergroup": true, "name": g.Name, "handle": g.Handle,
 			"description": "", "is_external": false, "date_create": 0, "date_update": 0, "date_delete": 0,
 			"auto_type": nil, "created_by": w.cfg.App.BotUserID, "updated_by": w.cfg.App.BotUserID, "deleted_by": nil,
 			"prefs": map[string]any{"channels": []string{}, "groups": []string{}}, "user_count": len(g.Users),
@@ -67,8 +76,12 @@ func (w *Workspace) usergroupsUsersList(a args) (reply, error) {
 	if err := a.required("usergroup"); err != nil {
 		return nil, err
 	}
+	if err := w.needTeam(a); err != nil {
+		return nil, err
+	}
 	for _, g := range w.groups {
-		if g.ID == a.str("usergroup") && (!g.Disabled || a.flag("include_disabled", false)) {
+		if g.ID == a.str("usergroup") && (!g.Disabled || a.flag("include_disabled", false)) &&
+			w.teamOfGroup(g) == w.teamFor(a) {
 			return reply{"users": nonNil(g.Users)}, nil
 		}
 	}

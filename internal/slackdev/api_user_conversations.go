@@ -16,6 +16,9 @@ const conversationsMaxLimit = 999
 
 // usersConversations lists the conversations that a person is in, or the bot when no person is named.
 func (w *Workspace) usersConversations(a args) (reply, error) {
+	if err := w.needTeam(a); err != nil {
+		return nil, err
+	}
 	kinds, err := w.conversationKinds(a)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,9 @@ type Config struct {
 	NoAgents bool
 	// NoStreams has no chat.startStream, as servers that do not know it.
 	NoStreams bool
+	// StatusLife is after how long Slack takes away what assistant.threads.setStatus has set; default two minutes, as
+	// its page says: https://docs.slack.dev/reference/methods/assistant.threads.setStatus.
+	StatusLife time.Duration
 	// StreamLife is after how long Slack ends a stream by itself; default five minutes, which are not documented.
 	StreamLife time.Duration
 	// RateLimits applies Slack's published tiers to the Web API. They hold for a method in the whole workspace; those
@@ -62,8 +65,11 @@ type Config struct {
 	// https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps.
 	FewReads bool
 	// OrgInstall makes the installation one of the whole organisation, Team.EnterpriseID: payloads then name the
-	// organisation, and team is null.
+	// organisation, and team is null. What lists the things of one workspace has to be told which.
 	OrgInstall bool
+	// Workspaces are the ids of the organisation's other workspaces that the app is approved for. They have user groups
+	// alone.
+	Workspaces []string
 	// SharedConversations makes users.conversations list of a person only what they share with the bot. Otherwise it
 	// lists their public channels too where the bot is not. Slack's page says both.
 	SharedConversations bool
@@ -155,6 +161,7 @@ type Channel struct {
 // UserGroup is a user group such as @approvers.
 type UserGroup struct {
 	ID       string // S…
+	TeamID   string // its workspace, empty means Config.Team
 	Handle   string
 	Name     string
 	Users    []string
@@ -199,6 +206,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TriggerLife, 3*time.Second)
 	setDefault(&c.PingEvery, 5*time.Second)
 	setDefault(&c.RateMinute, time.Minute)
+	setDefault(&c.StatusLife, 2*time.Minute)
 	setDefault(&c.StreamLife, 5*time.Minute)
 	if c.RetryAfter == nil {
 		c.RetryAfter = []time.Duration{0, time.Minute, 5 * time.Minute}

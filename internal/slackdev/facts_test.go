@@ -123,3 +123,48 @@ func TestLimitsHoldForTheWorkspace(t *testing.T) {
 		t.Errorf("%d of 400 posts were refused, 300 are allowed", n)
 	}
 }
+
+// TestOrganisationNamesItsWorkspaces: an app of a whole organisation has to say which workspace a list is of.
+func TestOrganisationNamesItsWorkspaces(t *testing.T) {
+	t.Parallel()
+	w := start(t, slackdev.Config{
+		OrgInstall: true, Team: slackdev.Team{ID: "T0DEV", EnterpriseID: "E0DEV"}, Workspaces: []string{"T0OPS"},
+		UserGroups: []slackdev.UserGroup{{ID: "S0OPS", TeamID: "T0OPS", Users: []string{"U0ANN"}}},
+	})
+	for _, method := range []string{
+		"users.list", "users.conversations", "conversations.list", "usergroups.list", "usergroups.users.list",
+	} {
+		args := map[string]any{"usergroup": "S0OPS"}
+		if got := call(t, w, method, args); got.Error != "missing_argument" {
+			t.Errorf("%s without a workspace: %+v", method, got)
+		}
+		args["team_id"] = "T0OPS"
+		if got := call(t, w, method, args); !got.OK {
+			t.Errorf("%s of the workspace: %+v", method, got)
+		}
+	}
+	got := call(t, w, "usergroups.users.list", map[string]any{"usergroup": "S0OPS", "team_id": "T0DEV"})
+	if got.Error != "no_such_subteam" {
+		t.Errorf("a group of another workspace: %+v", got)
+	}
+	if got := call(t, w, "auth.teams.list", nil); !got.OK {
+		t.Errorf("the workspaces: %+v", got)
+	}
+	if got := call(t, start(t, slackdev.Config{}), "usergroups.list", nil); !got.OK {
+		t.Errorf("an app of one workspace: %+v", got)
+	}
+}
+
+// TestStatusIsTakenAway: what an app says that it is doing stands there for a while.
+func TestStatusIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for life, want := range map[time.Duration]string{0: "is thinking", time.Nanosecond: ""} {
+		w := start(t, slackdev.Config{StatusLife: life})
+		got := call(t, w, "assistant.threads.setStatus", map[string]any{
+			"channel_id": w.DM("U0ANN"), "thread_ts": "1.000001", "status": "is thinking",
+		})
+		if s := w.Status(w.DM("U0ANN"), "1.000001"); !got.OK || s != want {
+			t.Errorf("%s after %+v: %q, want %q", life, got, s, want)
+		}
+	}
+}

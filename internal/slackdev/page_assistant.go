@@ -54,8 +54,10 @@ func (w *Workspace) pageStatuses() map[string]string {
 	for key, status := range w.sessions {
 		out[key] = status
 	}
-	for key, status := range w.statuses {
-		out[key] = status
+	for key := range w.statuses {
+		if status, ok := w.status(key); ok {
+			out[key] = status
+		}
 	}
 	return out
 }

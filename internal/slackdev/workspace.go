@@ -41,9 +41,10 @@ type Workspace struct {
 
 	triggers  map[string]*trigger
 	responses map[string]*responseURL
-	statuses  map[string]string // "channel/thread" -> what the app says it is doing
-	sessions  map[string]string // "channel/thread" -> the state of the agent's session, unless it is active
-	chats     map[string]*Chat  // "channel/thread" -> a chat of the assistant's panel
+	statuses  map[string]string    // "channel/thread" -> what the app says it is doing
+	stated    map[string]time.Time // when it said so
+	sessions  map[string]string    // "channel/thread" -> the state of the agent's session, unless it is active
+	chats     map[string]*Chat     // "channel/thread" -> a chat of the assistant's panel
 
 	sock    socketHub
 	events  map[string]*event
@@ -105,6 +106,7 @@ func newWorkspace(cfg Config, ln net.Listener) *Workspace {
 		groups: append([]UserGroup(nil), cfg.UserGroups...), ephemerals: map[string][]*Message{},
 		views: map[string]*View{}, stacks: map[string][]string{}, homes: map[string]string{},
 		triggers: map[string]*trigger{}, responses: map[string]*responseURL{}, statuses: map[string]string{},
+		stated:   map[string]time.Time{},
 		sessions: map[string]string{}, chats: map[string]*Chat{}, files: map[string]*File{},
 		events: map[string]*event{}, limits: map[string][]time.Time{}, instance: shortID(),
 	}
@@ -250,10 +252,16 @@ func (w *Workspace) HomeView(user string) *View {
 func (w *Workspace) Status(channel, threadTS string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if status := w.statuses[channel+"/"+threadTS]; status != "" {
+	if status, ok := w.status(channel + "/" + threadTS); ok {
 		return status
 	}
 	return w.sessions[channel+"/"+threadTS]
+}
+
+// status is what the app says it is doing, unless it said so too long ago. w.mu is held.
+func (w *Workspace) status(key string) (string, bool) {
+	status, ok := w.statuses[key]
+	return status, ok && time.Since(w.stated[key]) < w.cfg.StatusLife
 }
 
 // Calls lists the requests the app made.

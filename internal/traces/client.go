@@ -16,6 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -131,12 +132,52 @@ func (c *client) post(ctx context.Context, body []byte) (after time.Duration, er
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
-		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // an answer that breaks off says nothing
+		if n := notTaken(said); n > 0 {
+			return -1, fmt.Errorf("send spans: the collector has not taken %d spans of a batch", n)
+		}
 		return 0, nil
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return retryAfter(resp), fmt.Errorf("send spans: the collector answered %d", resp.StatusCode)
 	}
 	return -1, fmt.Errorf("send spans: the collector answered %d", resp.StatusCode)
+}
+
+// notTaken returns how many spans of a batch the collector says that it has not taken, which is field 1 of field 1 of
+// its answer: https://opentelemetry.io/docs/specs/otlp/#partial-success-1. The type for it would bring gRPC along. Why
+// is in the answer too, and may hold anything.
+func notTaken(answer []byte) uint64 {
+	rejected, ok := field(answer, 1, protowire.BytesType)
+	if !ok {
+		return 0
+	}
+	inner, _ := protowire.ConsumeBytes(rejected)
+	count, ok := field(inner, 1, protowire.VarintType)
+	if !ok {
+		return 0
+	}
+	n, _ := protowire.ConsumeVarint(count)
+	return n
+}
+
+// field returns the value of the field of a message, and what is behind it; ok is false where it is not there whole.
+func field(message []byte, number protowire.Number, kind protowire.Type) (value []byte, ok bool) {
+	for len(message) > 0 {
+		num, typ, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, false
+		}
+		message = message[n:]
+		size := protowire.ConsumeFieldValue(num, typ, message)
+		switch {
+		case size < 0:
+			return nil, false
+		case num == number && typ == kind:
+			return message, true
+		}
+		message = message[size:]
+	}
+	return nil, false
 }
 
 // retryAfter returns how long the collector wants to be left alone.

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -22,6 +24,7 @@ import (
 type answer struct {
 	status int
 	header http.Header
+	body   string
 	err    error
 }
 
@@ -32,6 +35,7 @@ type collector struct {
 	bodies  [][]byte
 	headers []http.Header
 	started time.Time
+	takes   time.Duration // to answer
 }
 
 func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -41,6 +45,7 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c.bodies, c.headers = append(c.bodies, body), append(c.headers, r.Header.Clone())
 	c.times = append(c.times, time.Since(c.started))
+	time.Sleep(c.takes)
 	a := c.answers[min(len(c.bodies), len(c.answers))-1]
 	switch {
 	case a.err != nil:
@@ -49,7 +54,7 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}
-	rest := io.NopCloser(strings.NewReader("CANARY"))
+	rest := io.NopCloser(strings.NewReader(cmp.Or(a.body, "CANARY")))
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: rest, Request: r}, nil
 }
 
@@ -202,4 +207,82 @@ func TestNoProvider(t *testing.T) {
 		t.Error(p, err)
 	}
 	p.Close(t.Context())
+}
+
+// TestCollectorThatTakesAPart tells of spans that a collector has not taken although it says 200: see
+// https://opentelemetry.io/docs/specs/otlp/#partial-success-1.
+func TestCollectorThatTakesAPart(t *testing.T) {
+	t.Parallel()
+	part := func(spans uint64, words string) string {
+		inner := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), spans)
+		inner = protowire.AppendString(protowire.AppendTag(inner, 2, protowire.BytesType), words)
+		return string(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner))
+	}
+	for name, c := range map[string]struct{ body, logged string }{
+		"a part":               {part(3, "CANARY"), "the collector has not taken 3 spans"},
+		"all, with a word":     {part(0, "CANARY"), ""},
+		"all":                  {part(0, "")[:0], ""},
+		"no answer of its own": {"<html>", ""},
+		"cut short":            {part(3, "CANARY")[:4], ""},
+	} {
+		answered := &collector{answers: []answer{{status: 200, body: c.body}}}
+		logged, _ := send(t, Config{}, answered)
+		if len(answered.bodies) != 1 || (logged == "") != (c.logged == "") || !strings.Contains(logged, c.logged) {
+			t.Errorf("%s: %d requests, log %q, want %q", name, len(answered.bodies), logged, c.logged)
+		}
+	}
+}
+
+// TestMoreSpansThanAreKept tells how many spans were dropped while the collector was slow, also of the last ones.
+func TestMoreSpansThanAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const kept, ended = 100, 150
+		var log bytes.Buffer
+		slow := &collector{answers: []answer{{status: 200}}, started: time.Now(), takes: time.Second}
+		cfg := &Config{endpoint: "http://collector.example/", timeout: time.Minute, queue: kept}
+		ending, end := context.WithCancel(t.Context())
+		client := newClient(ending, cfg, slog.New(slog.NewTextHandler(&log, nil)))
+		client.http.Transport = slow
+		p, err := newProvider(t.Context(), client, "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.end = end
+		burst := func(n int) {
+			for range n {
+				_, span := p.sdk.Tracer("test").Start(t.Context(), "one")
+				span.End()
+			}
+		}
+		burst(ended)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !strings.Contains(log.String(), "spans=50 kept=100") {
+			t.Errorf("log %q", log.String())
+		}
+		log.Reset()
+		burst(kept)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if log.Len() > 0 {
+			t.Errorf("nothing was dropped, log %q", log.String())
+		}
+		burst(kept + 7)
+		p.Close(t.Context())
+		if !strings.Contains(log.String(), "spans=7 kept=100") {
+			t.Errorf("log %q", log.String())
+		}
+		sent := 0
+		for _, body := range slow.bodies {
+			var got tracepb.TracesData
+			if err := proto.Unmarshal(body, &got); err != nil {
+				t.Fatal(err)
+			}
+			sent += len(got.ResourceSpans[0].ScopeSpans[0].Spans)
+		}
+		if sent != 3*kept {
+			t.Errorf("%d spans were sent", sent)
+		}
+	})
 }

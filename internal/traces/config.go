@@ -33,6 +33,7 @@ type Config struct {
 	headers  http.Header
 	timeout  time.Duration
 	gzip     bool
+	queue    int // how many spans are kept that were not sent; 0: as many as the SDK does
 }
 
 // Format shows nothing of what is in it, whatever the verb: headers hold credentials.
@@ -77,6 +78,9 @@ func Read(v Variables) (*Config, []error) {
 	}
 	if c.gzip, err = v.compressed(); err != nil {
 		problems = append(problems, err)
+	}
+	if n, err := strconv.Atoi(v("OTEL_BSP_MAX_QUEUE_SIZE")); err == nil && n > 0 { // else as the SDK has it
+		c.queue = n
 	}
 	if t := v.forTraces("TIMEOUT"); t != "" {
 		ms, err := strconv.Atoi(t)

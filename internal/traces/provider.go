@@ -49,7 +49,8 @@ func newProvider(ctx context.Context, c *client, version string) (*Provider, err
 	if err != nil {
 		return nil, fmt.Errorf("start the exporter of traces: %w", err)
 	}
-	sdk := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	sdk := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(newQueue(exporter, c.cfg.queue, c.log)), sdktrace.WithResource(about))
 	return &Provider{sdk: sdk, log: c.log}, nil
 }
 

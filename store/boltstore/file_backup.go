@@ -27,23 +27,31 @@ func (s *Store) copyTo(ctx context.Context, w io.Writer) (n int64, err error) {
 		if err := s.check(ctx, btx, h); err != nil {
 			return err
 		}
-		n, err = btx.WriteTo(&cancelWriter{ctx, w})
+		to := &cancelWriter{ctx: ctx, w: w}
+		if n, err = btx.WriteTo(to); to.err != nil {
+			return to.err
+		}
 		return err
 	})
 	return n, err
 }
 
-// cancelWriter writes until ctx ends.
+// cancelWriter writes until ctx ends. It keeps the error of the write that failed: of the first ones bbolt passes on no
+// more than the text.
 type cancelWriter struct {
 	ctx context.Context
 	w   io.Writer
+	err error
 }
 
-func (c *cancelWriter) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
+func (c *cancelWriter) Write(p []byte) (n int, err error) {
+	if err = c.ctx.Err(); err == nil {
+		n, err = c.w.Write(p)
 	}
-	return c.w.Write(p)
+	if err != nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // Stats are figures of an open store.
