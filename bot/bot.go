@@ -119,7 +119,7 @@ type Bot struct {
 	edits     places          // events of edits in direct messages that were answered
 	corrected places          // requests about which somebody was told that their message decides nothing
 	landing   []time.Duration // waits for an acknowledgement to land: see updateAnswered
-	closed    places          // conversations whose threads the app may not read, and methods that it may not call
+	closed    closures        // conversations whose threads the app may not read, and methods that it may not call
 
 	sharedAnswers func() bool
 	prompts       func(agent string) []Prompt
