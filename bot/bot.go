@@ -162,8 +162,8 @@ func New(cfg Config) (*Bot, error) {
 		sharedAnswers: cfg.SharedAnswers,
 		hooks:         newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
-		homes: newHomes(),
-		work:  newWork(cfg.Logger), ended: make(chan error, 1),
+		homes: newHomes(), lists: lists{every: digestEvery},
+		work: newWork(cfg.Logger), ended: make(chan error, 1),
 		statuses: newStatuses(), streams: newStreams(), landing: untilLanded(),
 	}
 	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})
