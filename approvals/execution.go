@@ -185,7 +185,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	}
 	if !x.sure {
 		if err := x.mayStart(ctx, x.run); err != nil {
-			err = fmt.Errorf("start for %s: %w", x.run.Requester, err)
+			err = fmt.Errorf("%w for %s: %w", errStart, x.run.Requester, err)
 			if later := x.putOff(x.run, err); later != nil {
 				err = later
 			}

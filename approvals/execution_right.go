@@ -18,7 +18,12 @@ const (
 	rightAgain = 20 * time.Second
 	// mostLate is how many runs that wait for that are known.
 	mostLate = 10_000
+	// rightTold is for how long a run waits for that before people are told; a crowd has passed by then.
+	rightTold = 5 * time.Minute
 )
+
+// errStart says that it is not known whether a run may start.
+var errStart = errors.New("start")
 
 // late are the runs that this process has put off because nobody could say whether they may start.
 type late struct {
@@ -46,8 +51,8 @@ func (l *late) take(ws WorkspaceID, id RunID) bool {
 }
 
 // awaitRight puts a run off once more for as long as the directory, which is asked too much, does not say whether its
-// requester may start it. Nothing is claimed for that, and nothing recorded. sure says that they may; whatever else
-// comes out is left to the execution.
+// requester may start it. Nothing is claimed for that, and nothing recorded, unless people are to be told. sure says
+// that they may; whatever else comes out is left to the execution.
 func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error) {
 	if !w.late.take(job.Workspace, RunID(job.ID)) {
 		return false, nil
@@ -59,6 +64,9 @@ func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error)
 	})
 	if err != nil || r.Status != RunQueued || r.StateItems > 0 {
 		return false, nil // the claim says what is wrong, if anything
+	}
+	if r.Waits == "" && time.Since(r.Created) > rightTold {
+		return false, nil // the execution tells people
 	}
 	if err = w.mayStart(ctx, r); err == nil {
 		return true, nil

@@ -97,8 +97,10 @@ func (x *execution) putBack(ctx context.Context, why error) error {
 		if err := c.moveRun(r, RunQueued, system, auditData{Why: "put back"}); err != nil {
 			return err
 		}
-		if x.failed >= tellAfter && r.Waits == "" {
-			r.Waits = waitsText(why)
+		later, _ := errors.AsType[*RetryError](why)
+		long := later != nil && later.Uncounted && c.Now().Sub(r.Created) > rightTold
+		if (long || x.failed >= tellAfter) && r.Waits == "" {
+			r.Waits = waitsText(r, why)
 			c.say(r, r.Waits)
 		}
 		return nil

@@ -230,3 +230,52 @@ func TestWordsOfNobodyAreNotRemembered(t *testing.T) {
 		})
 	}
 }
+
+// TestRunThatMayNotBeginYetIsTold: people are told once, after a while and no sooner, that a run waits because the
+// directory does not say whether it may start, and how to cancel it.
+func TestRunThatMayNotBeginYetIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		step := b.step()
+		b.people.fail(&approvals.RetryError{After: time.Hour, Err: errors.New("asked too much")})
+		got, err := b.service.Submit(approvals.WithoutHurry(t.Context()), b.submission(ann, place, "please"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trail []approvals.AuditAction
+		for began := time.Now(); time.Since(began) < 20*time.Minute; time.Sleep(20 * time.Second) {
+			later, ok := errors.AsType[*approvals.RetryError](step(runJob(got.Run)))
+			if !ok || !later.Uncounted {
+				t.Fatalf("after %v its job comes to %v", time.Since(began), later)
+			}
+			if err := step(deliverJob(place)); err != nil {
+				t.Fatal(err)
+			}
+			told := 0
+			for _, p := range b.surface.all() {
+				if strings.Contains(p.text, "has to wait") && strings.Contains(p.text, string(got.Run)) {
+					told++
+				}
+			}
+			want := 0
+			if time.Since(began) > 5*time.Minute {
+				want = 1
+			}
+			if told != want {
+				t.Fatalf("after %v people were told %d times", time.Since(began), told)
+			}
+			if now := b.trail(); want == 1 && trail != nil && len(now) != len(trail) {
+				t.Fatalf("the trail grows: %v", now)
+			} else if want == 1 {
+				trail = now
+			}
+		}
+		if _, err := b.service.CancelRun(t.Context(), ws, got.Run, ann, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := step(runJob(got.Run)); err != nil || b.run(got.Run).Status != approvals.RunCancelled {
+			t.Errorf("cancelled, it is %s: %v", b.run(got.Run).Status, err)
+		}
+	})
+}

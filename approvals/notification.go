@@ -99,13 +99,20 @@ type Notification struct {
 // Key names the queue that the notification waits in.
 func (n *Notification) Key() CopyKey { return CopyKey{n.Workspace, n.Place, n.Copy} }
 
-// Delivery says where a notification is to be seen, and how: see Card, which has the same fields.
+// Delivery says where a notification is to be seen, and how: see Card.
 type Delivery struct {
 	Channel string
 	Message string
-	Copy    Copy // ignored: it is that of the notification
 	List    bool
 	Bare    bool
+	// Listed is the message in the same channel, beside Message, that lists what waits for the person and was brought
+	// up to date.
+	Listed string
+}
+
+// card is the message as the records of the requests have it that it shows.
+func (d Delivery) card(n *Notification) Card {
+	return Card{Channel: d.Channel, Message: d.Message, Copy: n.Copy, List: d.List, Bare: d.Bare}
 }
 
 // Notifier shows notifications on a surface. Notify may be called again with the same ID after an unknown outcome and

@@ -140,8 +140,7 @@ func (q *queue) standsAt(n *Notification, d Delivery) {
 	if d.Message == "" || d.List {
 		return
 	}
-	card := Card(d)
-	card.Copy = n.Copy
+	card := d.card(n)
 	for _, o := range q.page {
 		if o.Card != nil && o.Request == n.Request && !slices.Contains(o.Card.Cards, card) {
 			o.Card.Cards = append(o.Card.Cards, card)
@@ -152,9 +151,7 @@ func (q *queue) standsAt(n *Notification, d Delivery) {
 // showsAgain reports whether the delivery d of n changed a message that the request knows already. Then all there is to
 // record is that n is delivered, and doing it once more would change nothing.
 func (n *Notification) showsAgain(d Delivery) bool {
-	card := Card(d)
-	card.Copy = n.Copy
-	return n.Kind == NotifyCard && n.Card != nil && !d.List && slices.Contains(n.Card.Cards, card)
+	return n.Kind == NotifyCard && n.Card != nil && !d.List && slices.Contains(n.Card.Cards, d.card(n))
 }
 
 // elsewhere returns whom to call to a request that waits, because its own place turns out to be read by people of other
@@ -216,19 +213,30 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 		return nil
 	case n.Kind == NotifyState:
 		return c.marked(n)
+	case d.Listed != "":
+		if err := c.listed(n, nil, Delivery{Channel: d.Channel, Message: d.Listed, List: true}.card(n)); err != nil {
+			return err
+		}
+	}
+	switch {
 	case d.Message == "" || n.Kind != NotifyCard && !d.List:
 		return nil
+	case d.List:
+		return c.listed(n, batch, d.card(n))
 	}
-	card := Card(d)
-	card.Copy = n.Copy
-	if !d.List {
-		return c.shown(n.Request, card)
-	}
+	return c.shown(n.Request, d.card(n))
+}
+
+// listed records the message that lists what waits for the person with all that it names, and with what the batch is
+// about, which it counts at least.
+func (c *txn) listed(n *Notification, batch []*Notification, list Card) error {
 	told := make(map[RequestID]bool)
 	for _, r := range n.Waiting {
-		told[r.ID] = true
+		if !slices.Contains(r.Cards, list) {
+			told[r.ID] = true
+		}
 	}
-	for _, o := range batch { // those too that the list counts and does not name
+	for _, o := range batch {
 		told[o.Request] = true
 	}
 	ids := slices.Sorted(maps.Keys(told))
@@ -236,7 +244,7 @@ func (q *queue) settle(c *txn, batch []*Notification, d Delivery, failed error) 
 		return err
 	}
 	for _, id := range ids {
-		if err := c.shown(id, card); err != nil {
+		if err := c.shown(id, list); err != nil {
 			return err
 		}
 	}
@@ -291,7 +299,8 @@ func (w *Worker) lingering(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// shown records the message that shows the request, unless that was deleted meanwhile.
+// shown records the message that shows the request, unless that was deleted meanwhile. Of the lists of a person the
+// last one is recorded: see docs/adr/0057-one-list-is-kept-up-to-date.md.
 func (c *txn) shown(id RequestID, card Card) error {
 	r, err := c.request(id)
 	if errors.Is(err, ErrNotFound) {
@@ -299,6 +308,9 @@ func (c *txn) shown(id RequestID, card Card) error {
 	}
 	if err != nil || slices.Contains(r.Cards, card) {
 		return err
+	}
+	if card.List {
+		r.Cards = slices.DeleteFunc(slices.Clone(r.Cards), func(o Card) bool { return o.List && o.Copy == card.Copy })
 	}
 	at := slices.IndexFunc(r.Cards, func(o Card) bool { return o.Channel == card.Channel && o.Message == card.Message })
 	if at < 0 {

@@ -75,9 +75,13 @@ func quote(text string) string {
 var errMemory = errors.New("the conversation's memory cannot be read")
 
 // waitsText says why a run does not go on, when it has been tried some times.
-func waitsText(why error) string {
+func waitsText(r *Run, why error) string {
 	const again = " It is tried again until it can, and nothing has to be done here."
 	switch {
+	case errors.Is(why, errStart):
+		return "The run has to wait: it cannot be found out now whether the person who asked for it may start it. " +
+			"It is tried again until it can. Whoever asked can cancel it with: countersign runs cancel " +
+			string(r.ID) + " --as USER"
 	case errors.Is(why, ErrUnavailable):
 		return "The run has to wait: it cannot be found out now who may decide or ask here." + again
 	case errors.Is(why, agent.ErrToolset):

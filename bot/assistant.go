@@ -89,8 +89,8 @@ func (b *Bot) nameChat(id identity, p approvals.Place, text string) func(context
 	}
 }
 
-// inPanel makes a call that the panel works without. A method that Slack refuses for good is not called again, and the
-// log says once what to do about that.
+// inPanel makes a call that the panel works without. A method that Slack refuses for good is not called for a while,
+// and the log says once what to do about that.
 func (b *Bot) inPanel(ctx context.Context, id identity, method string, form url.Values) {
 	if b.closed.has(method) {
 		return

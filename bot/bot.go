@@ -119,7 +119,7 @@ type Bot struct {
 	edits     places          // events of edits in direct messages that were answered
 	corrected places          // requests about which somebody was told that their message decides nothing
 	landing   []time.Duration // waits for an acknowledgement to land: see updateAnswered
-	closed    places          // conversations whose threads the app may not read, and methods that it may not call
+	closed    closures        // conversations whose threads the app may not read, and methods that it may not call
 
 	sharedAnswers func() bool
 	prompts       func(agent string) []Prompt
@@ -162,8 +162,8 @@ func New(cfg Config) (*Bot, error) {
 		sharedAnswers: cfg.SharedAnswers,
 		hooks:         newHookSender(cfg.Client.http, api), pace: newPacing(), roots: newRoots(),
 		way: newRightOfWay(), started: time.Now(), marks: marking{since: time.Now()},
-		homes: newHomes(),
-		work:  newWork(cfg.Logger), ended: make(chan error, 1),
+		homes: newHomes(), lists: lists{every: digestEvery},
+		work: newWork(cfg.Logger), ended: make(chan error, 1),
 		statuses: newStatuses(), streams: newStreams(), landing: untilLanded(),
 	}
 	b.socket, b.intake, b.begun = newSocket(b), b.take, make(chan struct{})

@@ -72,7 +72,11 @@ type Client struct {
 
 	mu       sync.Mutex
 	identity *identity
+<<<<<<< HEAD
 	homes    map[string]string // of groups: the workspace of the organisation that has it
+=======
+	granted  string // the scopes of the identity, as Slack named them last
+>>>>>>> 5f6bd226538658d90419fb763939d91194134f25
 	asking   singleflight.Group
 }
 
@@ -194,6 +198,19 @@ func (c *Client) remember(id identity) identity {
 		c.identity = &id
 	}
 	return *c.identity
+}
+
+// regranted takes note of the scopes that Slack names with an answer: an app that is installed again may keep its
+// token.
+func (c *Client) regranted(header string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.identity == nil || header == "" || header == c.granted {
+		return
+	}
+	id := *c.identity
+	id.scopes, c.granted = splitScopes(header), header
+	c.identity = &id
 }
 
 // Workspace returns the workspace that the bot token belongs to. It asks Slack the first time.

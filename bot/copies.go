@@ -86,8 +86,7 @@ func (b *Bot) updateCopy(
 		case err != nil:
 			return approvals.Delivery{}, false, err
 		}
-		last = approvals.Delivery(at)
-		last.Bare = shown.bare
+		last = approvals.Delivery{Channel: at.Channel, Message: at.Message, Bare: shown.bare}
 	}
 	if last.Message == "" && stuck != nil {
 		return approvals.Delivery{}, false, stuck

@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +21,11 @@ const listEvent = "countersign_list"
 const digestEvery = 10 * time.Minute
 
 // digest lists all that waits for the person whom the notification is for, in place of one more message of its own. A
-// list that is young is brought up to date, which calls nobody; else there is a new one.
+// list that is young is brought up to date, which calls nobody; else there is a new one, and the one before says so.
 func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	list := b.listPost(ctx, n)
-	if at, ok := b.lists.newest(n); ok && postedWithin(at.Message, digestEvery) {
+	at, had := b.lists.newest(n)
+	if had && postedWithin(at.Message, b.lists.every) {
 		err := b.repost(ctx, at.Channel, at.Message, list)
 		if err == nil || !gone(err) {
 			return listedAt(at.Channel, at.Message), undelivered(err)
@@ -34,6 +35,12 @@ func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.
 	if err != nil {
 		return approvals.Delivery{}, err
 	}
+	if had {
+		err := b.repost(ctx, at.Channel, at.Message, earlierList(n))
+		if word, refused := refusal(err); err != nil && (!refused || mendable(word)) {
+			return approvals.Delivery{}, err
+		}
+	}
 	d, err := b.postAll(ctx, n, channel, "", []post{list})
 	if err == nil {
 		b.lists.posted(n, d)
@@ -41,8 +48,19 @@ func (b *Bot) digest(ctx context.Context, n *approvals.Notification) (approvals.
 	return listedAt(d.Channel, d.Message), undelivered(err)
 }
 
+// earlierList is what becomes of a list when there is a newer one.
+func earlierList(n *approvals.Notification) post {
+	p := phrase{wordsListedAnew}
+	return post{
+		text: p, blocks: stamp(paragraphs(p), string(n.ID)+".earlier"),
+		metadata: slack.SlackMetadata{EventType: listEvent, EventPayload: map[string]any{"copy": string(n.Copy)}},
+	}
+}
+
 // lists are where this process has listed requests for people last: what else waited then was read before that.
 type lists struct {
+	every time.Duration // see digestEvery
+
 	mu sync.Mutex
 	at map[approvals.UserID]approvals.Card
 }
@@ -80,24 +98,28 @@ func listedAt(channel, ts string) approvals.Delivery {
 	return approvals.Delivery{Channel: channel, Message: ts, List: true}
 }
 
-// updateLists brings the lists up to date that name the request, and reports whether there is one that could be.
-func (b *Bot) updateLists(ctx context.Context, n *approvals.Notification) (listed bool, err error) {
-	for _, at := range n.Card.Cards {
-		if at.Copy != n.Copy || !at.List {
-			continue
-		}
-		err := b.repost(ctx, at.Channel, at.Message, b.listPost(ctx, n))
-		if err != nil && !gone(err) {
-			return false, undelivered(err)
-		}
-		listed = listed || err == nil
+// updateList brings the person's list up to date where it names the request, or is to name it beside its card, and
+// returns which message that is; empty where there is none, or none any more. Of several lists it is the newest.
+func (b *Bot) updateList(ctx context.Context, n *approvals.Notification) (at approvals.Card, err error) {
+	own, inList := shownIn(n)
+	_, known := newestList(n)
+	isNew := known && !own && n.Card.Status == approvals.RequestPending && !n.Listing()
+	if !inList && !isNew {
+		return approvals.Card{}, nil
 	}
-	return listed, nil
+	at, _ = b.lists.newest(n)
+	switch err := b.repost(ctx, at.Channel, at.Message, b.listPost(ctx, n)); {
+	case gone(err), isNew && errors.Is(undelivered(err), approvals.ErrUndeliverable): // its card is not lost by that
+		return approvals.Card{}, nil
+	case err != nil:
+		return approvals.Card{}, undelivered(err)
+	}
+	return at, nil
 }
 
-// newestList returns the newest message that lists requests for the person.
+// newestList returns the newest message that lists requests for the person, this one among them.
 func newestList(n *approvals.Notification) (at approvals.Card, ok bool) {
-	for _, r := range n.Waiting {
+	for _, r := range append(slices.Clip(n.Waiting), n.Card) {
 		for _, c := range r.Cards {
 			if c.Copy == n.Copy && c.List && c.Message > at.Message {
 				at, ok = c, true

@@ -87,14 +87,15 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	if n.Copy == "" {
 		b.homes.changed(n.Card)
 	}
-	listed, err := b.updateLists(ctx, n)
+	list, err := b.updateList(ctx, n)
 	if err != nil {
 		return approvals.Delivery{}, err
 	}
+	listed := approvals.Delivery{Channel: list.Channel, Listed: list.Message}
 	switch own, inList := shownIn(n); {
 	case own:
-	case listed, inList && (n.Card.Status != approvals.RequestPending || n.Listing()): // a reminder brings a list anew
-		return approvals.Delivery{}, nil
+	case inList && (list.Message != "" || n.Card.Status != approvals.RequestPending || n.Listing()):
+		return listed, nil // where there is none any more, a reminder brings one anew
 	case n.Card.Status == approvals.RequestPending && n.Listing():
 		return b.digest(ctx, n)
 	}
@@ -111,6 +112,9 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	}
 	if d.Channel == n.Place.Channel {
 		d.Bare = bare
+	}
+	if err == nil && list.Message != "" {
+		d.Channel, d.Listed = list.Channel, list.Message // the person's conversation, as that of the card
 	}
 	return d, err
 }

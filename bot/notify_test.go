@@ -215,7 +215,7 @@ func TestEveryCopyIsUpdatedAndRepeatsAreHarmless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Cards = append(held, approvals.Card(d))
+		r.Cards = append(held, approvals.Card{Channel: d.Channel, Message: d.Message})
 	}
 	r.Status, r.Settled, r.Version = approvals.RequestExpired, time.Now(), 2
 	for range 3 {
@@ -271,7 +271,7 @@ func TestUpdateThatSlackRefusesForGood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Cards = []approvals.Card{approvals.Card(d)}
+		r.Cards = []approvals.Card{{Channel: d.Channel, Message: d.Message}}
 		s.slack.Fail(slackdev.Fault{Method: methodUpdate, Error: word, Times: -1})
 		n := cardNotification(r)
 		n.ID = "ntf_again"

@@ -98,6 +98,7 @@ func (s *socket) run(ctx context.Context) error {
 			s.log.Warn("socket mode: cannot connect", "error", err)
 			s.ready.set(present.open())
 			wait.failed()
+			wait.least, _ = limited(err)
 		default:
 			former, present = present, fresh
 			s.replace(present, former)
@@ -189,13 +190,14 @@ func (s *socket) connect(ctx context.Context, links *sync.WaitGroup) (*link, err
 type backoff struct {
 	failures int
 	slow     bool
+	least    time.Duration // what Slack has asked to wait
 }
 
 func (b *backoff) failed() { b.failures++ }
 
 // ended reports how a connection went that had said hello.
 func (b *backoff) ended(good, slow bool) {
-	b.slow = slow
+	b.slow, b.least = slow, 0
 	if good {
 		b.failures = 0
 		return
@@ -205,6 +207,8 @@ func (b *backoff) ended(good, slow bool) {
 
 func (b *backoff) delay(t timing) time.Duration {
 	switch {
+	case b.least > 0:
+		return b.least + jitter(t.firstWait)
 	case b.slow:
 		return jitter(t.slowWait)
 	case b.failures <= 1:

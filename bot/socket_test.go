@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/slack-go/slack"
 
 	"countersign/internal/slackdev"
 )
@@ -145,6 +146,27 @@ func TestSocketBacksOffFromHelloAndGoodbye(t *testing.T) {
 		if n := l.attempts(); n < 6 || n > 20 {
 			t.Errorf("%d connections in a minute", n)
 		}
+	})
+}
+
+// TestSocketWaitsAsLongAsSlackAsks: who asks again before that is sent away for longer.
+func TestSocketWaitsAsLongAsSlackAsks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t, hello)
+		l.wait(time.Minute)
+		l.mu.Lock()
+		l.refuse = fmt.Errorf("call: %w", &slack.RateLimitedError{RetryAfter: 45 * time.Second})
+		l.mu.Unlock()
+		l.drop()
+		l.expect("sent away", 2, 0, false)
+		l.mu.Lock()
+		l.refuse = nil
+		l.mu.Unlock()
+		l.wait(44 * time.Second)
+		l.expect("before its time", 2, 0, false)
+		l.wait(2 * time.Second)
+		l.expect("in its time", 3, 1, true)
 	})
 }
 

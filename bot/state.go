@@ -28,7 +28,6 @@ type marking struct {
 	mu    sync.Mutex
 	ids   map[approvals.NotificationID][]string // with the reactions that were taken away since
 	since time.Time                             // of what was noted before, nothing is known
-	off   bool                                  // Slack has refused for want of the scope
 }
 
 // uncertain reports whether an attempt may have been made before that was not recorded.
@@ -86,25 +85,10 @@ func (m *marking) undo(id approvals.NotificationID) {
 	delete(m.ids, id)
 }
 
-func (m *marking) switchedOff() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.off
-}
-
-// switchOff reports whether it was on.
-func (m *marking) switchOff() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	was := m.off
-	m.off = true
-	return !was
-}
-
 // stateMessage is the message that is to show how the run stands which the message asks for; empty where the app may
 // not.
 func (b *Bot) stateMessage(id identity, ts string) string {
-	if b.marks.switchedOff() || len(id.scopes) > 0 && !slices.Contains(id.scopes, stateScope) {
+	if b.closed.has(methodReact) || len(id.scopes) > 0 && !slices.Contains(id.scopes, stateScope) {
 		return ""
 	}
 	return ts
@@ -114,7 +98,7 @@ func (b *Bot) stateMessage(id identity, ts string) string {
 // convenience: what Slack refuses is left as it is.
 func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	m := n.Marked
-	if m == nil || m.Message == "" || b.marks.switchedOff() {
+	if m == nil || m.Message == "" || b.closed.has(methodReact) {
 		return approvals.Delivery{}, nil
 	}
 	want, old := stateMarks[m.Status], []string{stateMarks[m.Shown]}
@@ -154,8 +138,11 @@ func (b *Bot) showState(ctx context.Context, n *approvals.Notification) (approva
 // stateError passes on what is worth another attempt.
 func (b *Bot) stateError(n *approvals.Notification, err error) error {
 	word, refused := refusal(err)
-	if word == "missing_scope" && b.marks.switchOff() {
-		b.log.Warn("how runs stand is not shown: the app lacks a scope", "scope", stateScope)
+	if word == "missing_scope" {
+		b.closed.add(methodReact)
+		b.warn.once(methodReact, func() {
+			b.log.Warn("how runs stand is not shown: the app lacks a scope", "scope", stateScope)
+		})
 	}
 	if refused && !endsToken(word) {
 		b.log.Debug("how a run stands is not shown", "run", n.Run, "reason", word)

@@ -151,7 +151,7 @@ func (b *Bot) changeStatus(ctx context.Context, p approvals.Place, from, to show
 	}
 }
 
-// setStatus makes one call. A method that Slack refuses for good is not called again.
+// setStatus makes one call. A method that Slack refuses for good is not called for a while.
 func (b *Bot) setStatus(ctx context.Context, method string, p approvals.Place, status, loading string) {
 	if b.closed.has(method) {
 		return

@@ -133,11 +133,25 @@ func (h *hookSender) send(ctx context.Context, to secretURL, m hookMessage) erro
 		return fmt.Errorf("response URL: %w", withoutAddress(err))
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("response URL: HTTP %d", resp.StatusCode)
 	}
+	if !taken(said) {
+		return errors.New("response URL: not taken")
+	}
 	return nil
+}
+
+// taken reports whether the answer of a response URL says that Slack has shown the message: by the word ok, in JSON, or
+// not at all.
+func taken(answer []byte) bool {
+	var said answerStatus
+	if err := json.Unmarshal(answer, &said); err == nil {
+		return said.OK
+	}
+	text := string(bytes.TrimSpace(answer))
+	return text == "" || text == "ok"
 }
 
 // trusted reports whether the address is Slack's, or of the server that the Web API was configured to be.

@@ -24,7 +24,7 @@ const mostThreadPages = 5
 
 // Thread reads a thread for the run that was asked for in it. See approvals.Reader and
 // https://docs.slack.dev/reference/methods/conversations.replies. Where the app may not read, it says so once in the
-// log and asks no more.
+// log and asks no more for a while.
 func (b *Bot) Thread(
 	ctx context.Context, ws approvals.WorkspaceID, place approvals.Place, since time.Time,
 ) ([]approvals.Remark, error) {
@@ -189,6 +189,32 @@ func (p *places) has(channel string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all[channel]
+}
+
+// closedFor is for how long nothing is tried that Slack has refused for good: an app may be installed again, with
+// more scopes, or be invited.
+const closedFor = 10 * time.Minute
+
+// closures remembers conversations and methods for closedFor, at most a thousand. The zero value is ready.
+type closures struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+func (c *closures) add(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.since == nil || len(c.since) >= 1000 {
+		c.since = map[string]time.Time{}
+	}
+	c.since[what] = time.Now()
+}
+
+func (c *closures) has(what string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, ok := c.since[what]
+	return ok && time.Since(since) < closedFor
 }
 
 // missing names the scope that Slack says is missing.

@@ -69,6 +69,7 @@ func (c *Client) send(
 	}
 	if token == c.token {
 		c.standing.heard(method, status.Error)
+		c.regranted(resp.Header.Get("X-OAuth-Scopes"))
 	}
 	if !status.OK {
 		refused := slack.SlackErrorResponse{Err: status.Error, Needed: status.Needed}

@@ -70,6 +70,9 @@ func wordsWaitingForYou(n int) string {
 	return fmt.Sprintf("%d requests wait for you", n)
 }
 
+// wordsListedAnew stands in the place of a list that is not kept up to date any more.
+const wordsListedAnew = "What waits for you is listed anew in a newer message below."
+
 func wordsMoreListed(n int) phrase {
 	return phrase{fmt.Sprintf("%d more: ", n), code(slashCommand + " mine"), " lists all."}
 }

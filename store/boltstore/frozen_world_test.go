@@ -145,7 +145,8 @@ func (*frozenWorld) Channel(context.Context, approvals.WorkspaceID, string, time
 
 func (w *frozenWorld) Notify(_ context.Context, n *approvals.Notification) (approvals.Delivery, error) {
 	if n.Kind == approvals.NotifyCard && len(n.Card.Cards) > 0 {
-		return approvals.Delivery(n.Card.Cards[0]), nil
+		at := n.Card.Cards[0]
+		return approvals.Delivery{Channel: at.Channel, Message: at.Message, List: at.List, Bare: at.Bare}, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
