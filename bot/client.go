@@ -72,11 +72,8 @@ type Client struct {
 
 	mu       sync.Mutex
 	identity *identity
-<<<<<<< HEAD
 	homes    map[string]string // of groups: the workspace of the organisation that has it
-=======
-	granted  string // the scopes of the identity, as Slack named them last
->>>>>>> 5f6bd226538658d90419fb763939d91194134f25
+	granted  string            // the scopes of the identity, as Slack named them last
 	asking   singleflight.Group
 }
 
