@@ -80,7 +80,7 @@ func waitsText(r *Run, why error) string {
 	switch {
 	case errors.Is(why, errStart):
 		return "The run has to wait: it cannot be found out now whether the person who asked for it may start it. " +
-			"It is tried again until it can. Whoever asked can cancel it with: countersign runs cancel " +
+			"It is tried again until it can. Whoever runs this bot can cancel it: countersign runs cancel " +
 			string(r.ID) + " --as USER"
 	case errors.Is(why, ErrUnavailable):
 		return "The run has to wait: it cannot be found out now who may decide or ask here." + again
