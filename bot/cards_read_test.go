@@ -130,7 +130,10 @@ func cardShowsAll(t interface{ Fatalf(string, ...any) }, r *approvals.Request, b
 			if text, ok := v["text"].(string); ok {
 				all.WriteString(text)
 			}
-			walk(v["elements"])
+			if inner, is := v["elements"]; is {
+				walk(inner)
+				all.WriteByte('\n') // what stands in different paragraphs is one text for nobody
+			}
 		}
 	}
 	for _, b := range blocks {
