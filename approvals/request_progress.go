@@ -71,6 +71,7 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	}
 	voters := r.voters(true)
 	if len(voters) == 0 && r.Requirement.Escalation.After == 0 && current.Escalation.After == 0 {
+		p.leaveOut(r.demands(&current))
 		return p, nil
 	}
 	var counted []voter
@@ -90,7 +91,37 @@ func (g *gatherer) progress(ctx context.Context, r *Request, now time.Time) (*Pr
 	for i := range r.Inherited {
 		p.MissingBefore[i] = g.untaken(r.terms(&r.Inherited[i], now), counted)
 	}
+	p.leaveOut(r.demands(&current))
 	return p, nil
+}
+
+// leaveOut takes the people out of the missing seats whom one of the requirements does not name: whoever answers has to
+// be one of those that each of them asks. A seat may be left that nobody can take.
+func (p *Progress) leaveOut(demands []*Requirement) {
+	barred := func(u UserID) bool {
+		return slices.ContainsFunc(demands, func(q *Requirement) bool { return !q.mayName(u) })
+	}
+	for _, seats := range append([]*[]Seat{&p.Missing, &p.MissingNow}, pointers(p.MissingBefore)...) {
+		kept := slices.Clone(*seats)
+		for i := range kept {
+			kept[i].Approvers.Users = slices.DeleteFunc(slices.Clone(kept[i].Approvers.Users), barred)
+		}
+		*seats = kept
+	}
+}
+
+func pointers[T any](all []T) (to []*T) {
+	for i := range all {
+		to = append(to, &all[i])
+	}
+	return to
+}
+
+// mayName reports whether the person can be one of those whom the requirement asks, by its words alone: they do not say
+// who is in a group or a channel.
+func (q *Requirement) mayName(u UserID) bool {
+	of := func(a Approvers) bool { return len(a.Groups) > 0 || a.ChannelMembers || slices.Contains(a.Users, u) }
+	return of(q.Escalation.To) || slices.ContainsFunc(q.Seats, func(s Seat) bool { return of(s.Approvers) })
 }
 
 // changed is progress where the policy asks others by now than were recorded with r; nil where it does not, or where

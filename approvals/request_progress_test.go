@@ -34,8 +34,11 @@ func TestProgress(t *testing.T) {
 			seats(seat(bob, out)), seats(seat(bob, out)), 0},
 		{"the policy asks two more of the second", []approvals.UserID{bob}, asks(first, second, second), true,
 			seats(second), seats(second, second), 0},
-		{"the policy asks one other person", []approvals.UserID{cara}, asks(seat(out)), true, seats(first, second),
+		{"the policy asks one other person", []approvals.UserID{cara}, asks(seat(out)), true, seats(seat(), seat(out)),
 			seats(seat(out)), 1},
+		{"the policy no longer asks who has not answered", []approvals.UserID{cara}, asks(seat(cara)), true,
+			seats(seat()), nil, 0},
+		{"nor anybody who was asked", nil, asks(seat(ann)), true, seats(seat(), seat()), seats(seat()), 0},
 		{"only how long it holds differs", nil, with(func(q *approvals.Requirement) {
 			q.Seats, q.ValidFor = []approvals.Seat{first, second}, 1
 		}), false, seats(first, second), seats(first, second), 0},

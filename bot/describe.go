@@ -1,6 +1,10 @@
 package bot
 
-import "countersign/approvals"
+import (
+	"slices"
+
+	"countersign/approvals"
+)
 
 // whoDecides says in plain words whom it takes, and who among them does not decide. The people and groups are
 // mentioned, so that they learn of the question.
@@ -29,11 +33,11 @@ func whoDecides(r *approvals.Request, q approvals.Requirement) phrase {
 	return p
 }
 
-// whoSits names the people of whom some are needed to answer r; nil: nobody is.
+// whoSits names the people of whom some are needed to answer r; nil: nobody is, or nobody can be one of them.
 func whoSits(r *approvals.Request, q approvals.Requirement) phrase {
 	set, uniform := q.Uniform()
 	switch {
-	case len(q.Seats) == 0 || uniform && set.Empty():
+	case len(q.Seats) == 0 || untakable(q.Seats):
 		return nil
 	case uniform:
 		return append(phrase{wordsCountOf(len(q.Seats))}, named(r, set)...)
@@ -43,6 +47,11 @@ func whoSits(r *approvals.Request, q approvals.Requirement) phrase {
 		p = append(append(p, []any{"", "; ", wordsSemicolonAnd}[joint(i, len(q.Seats))]), named(r, seat.Approvers)...)
 	}
 	return p
+}
+
+// untakable reports whether there is a seat that nobody can take.
+func untakable(seats []approvals.Seat) bool {
+	return slices.ContainsFunc(seats, func(s approvals.Seat) bool { return s.Approvers.Empty() })
 }
 
 // named lists a set of people who may answer r; more than a handful are counted. The channel whose members may is

@@ -137,6 +137,8 @@ func awaits(r *approvals.Request) phrase {
 	switch {
 	case n == 0:
 		return phrase{lead, wordsSomebodyWhoMay}
+	case untakable(seats):
+		return phrase{lead, wordsNobodyMay}
 	case uniform && n == 1 && onePerson(set, r.Place):
 		return append(phrase{lead}, peopleOf(set, r)...)
 	case uniform:

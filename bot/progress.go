@@ -146,7 +146,10 @@ func stillNeeded(r *approvals.Request) phrase {
 		q.Seats = seats
 		return whoDecides(r, q)
 	}
+	all := slices.Concat(p.Missing, p.MissingNow, slices.Concat(p.MissingBefore...))
 	switch {
+	case untakable(all):
+		return append(wordsStillNeeds(phrase{wordsNobodyMay}), approvedBy(r)...)
 	case len(p.MissingBefore) > 0:
 		return wordsNeedsThoseWhoMeetAll(p.Left())
 	case !p.Changed || len(p.MissingNow) == 0:

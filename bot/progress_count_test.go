@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 		"in a direct message":  {true, []approvals.Seat{members}, "Still needs the answer of <@U0ANN>"},
 		"nobody is left to do it": {false, []approvals.Seat{{}}, "Still needs an answer that nobody may give: it can " +
 			"only be rejected"},
+		"nobody is left for one of two": {false, []approvals.Seat{{}, members}, "Still needs an answer that nobody " +
+			"may give: it can only be rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,6 +38,9 @@ func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 			r.Progress = &approvals.Progress{Current: q, Missing: tt.seats}
 			if got := stillNeeded(r).fallback(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if got := awaits(r).fallback(); strings.Contains(tt.want, "nobody") != strings.Contains(got, "nobody may") {
+				t.Errorf("a list says %q", got)
 			}
 		})
 	}
