@@ -1,6 +1,7 @@
 package approvals_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -212,5 +213,10 @@ func TestAwaited(t *testing.T) {
 	check(nil, []string{"S1"}, approvals.Approvers{Groups: []string{"S1"}})
 	b.must(r, bob, approvals.Approve, "")
 	check([]approvals.UserID{cara, dan}, nil)
+	b.people.fail(errors.New("down"))
+	who, err := b.service.Awaited(t.Context(), b.request(r.ID), approvals.Approvers{Users: []approvals.UserID{dan}})
+	if err != nil || len(who.Users) > 0 || !who.More {
+		t.Errorf("while nobody can be looked up: %+v, %v", who, err)
+	}
 	b.stop()
 }

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -117,5 +118,7 @@ func (w *roll) could(ctx context.Context, u UserID) bool {
 		return false
 	}
 	w.rights(ctx, []UserID{u}, &w.r.Requirement, w.current)
-	return w.mayDecide(&w.r.RequestHead, w.current, u, w.now) == nil
+	err := w.mayDecide(&w.r.RequestHead, w.current, u, w.now)
+	w.More = w.More || errors.Is(err, ErrUnavailable)
+	return err == nil
 }

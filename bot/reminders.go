@@ -27,7 +27,10 @@ func (b *Bot) reminder(ctx context.Context, n *approvals.Notification) ([]post, 
 		return nil, err
 	}
 	b.inform(ctx, r)
-	missing := wordsStillNeeded(stillMissing(r), b.calledHere(ctx, n, mentions(r, who)))
+	missing := phrase{wordsNobodyLeft}
+	if all := mentions(r, who); len(all) > 0 {
+		missing = wordsStillNeeded(stillMissing(r), b.calledHere(ctx, n, all))
+	}
 	lines := []phrase{
 		wordsReminder(toolName(r), waitsFor(r)), missing, timeLeft(r), b.aboutRequest(ctx, n, bare),
 	}

@@ -53,6 +53,23 @@ func TestReminder(t *testing.T) {
 	}
 }
 
+// TestReminderWhereNobodyIsLeft: it does not say that somebody is needed and leave open who.
+func TestReminderWhereNobodyIsLeft(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	r.Requirement.Seats = approvals.Quorum(1, approvals.Approvers{Users: []approvals.UserID{r.Requester}})
+	n := cardNotification(r)
+	n.Kind, n.ID = approvals.NotifyReminder, "ntf_reminder"
+	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
+		t.Fatal(err)
+	}
+	thread := s.slack.Thread(r.Place.Channel, r.Place.Thread)
+	said := texts(t, thread[len(thread)-1].Blocks)
+	if !strings.Contains(said, "Nobody can answer it now") || strings.Contains(said, "Still needed") {
+		t.Errorf("the reminder says %s", said)
+	}
+}
+
 // TestEscalation names the second set in the thread, and on the card before and after.
 func TestEscalation(t *testing.T) {
 	t.Parallel()

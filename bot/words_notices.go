@@ -22,7 +22,7 @@ const (
 	wordsWaitsForApproval = " waits for approval."
 )
 
-// wordsStillNeeded names those who could answer, or nobody.
+// wordsStillNeeded names those who could answer.
 func wordsStillNeeded(people int, who phrase) phrase {
 	p := phrase{"Still needed: " + wordsPeople(people)}
 	if len(who) > 0 {
@@ -30,6 +30,10 @@ func wordsStillNeeded(people int, who phrase) phrase {
 	}
 	return append(p, ".")
 }
+
+// wordsNobodyLeft is said where nobody could answer any more.
+const wordsNobodyLeft = "Nobody can answer it now: whoever may has left, may not decide here any more, or has " +
+	"answered. An operator can change who may, or add people to its groups."
 
 func wordsEscalated(tool, waits string, since time.Time) phrase {
 	return phrase{strong(tool), waits, " It has waited since ", since, "."}
