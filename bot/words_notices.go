@@ -33,7 +33,7 @@ func wordsStillNeeded(people int, who phrase) phrase {
 
 // wordsNobodyLeft is said where nobody could answer any more.
 const wordsNobodyLeft = "Nobody can answer it now: whoever may has left, may not decide here any more, or has " +
-	"answered. An operator can change who may, or add people to its groups."
+	"answered. Somebody who joins a group or channel that it asks could; or cancel the run, and ask again."
 
 func wordsEscalated(tool, waits string, since time.Time) phrase {
 	return phrase{strong(tool), waits, " It has waited since ", since, "."}
