@@ -88,12 +88,10 @@ type calling struct {
 	Called
 	naming  Naming
 	members map[UserID]bool // of the channel, once they were listed
+	again   bool            // people were called before: where nobody says who sees the place, they do
 }
 
-// called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time.
-// Where it cannot be found out whether somebody sees the place, they get a copy; and whoever is named and cannot be
-// looked up is called, for nobody looks again. bare: what is called is not shown in the place.
-func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
+func newCalling(g *gatherer, r *Request, now time.Time, bare bool) *calling {
 	asked := *r
 	if asked.Created.IsZero() { // not asked yet
 		asked.Created = now
@@ -106,21 +104,52 @@ func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare b
 	if channel := r.Requirement.Notify.Channel; channel != "" && (r.Place.Direct || channel != r.Place.Channel) {
 		c.Copies = []Copy{CopyIn(channel)}
 	}
+	return c
+}
+
+// called returns whom r calls of the sets; without sets, of those who may take its seats. now is the store's time.
+// Where it cannot be found out whether somebody sees the place, they get a copy; and whoever is named and cannot be
+// looked up is called, for only a reminder looks again. bare: what is called is not shown in the place.
+func (g *gatherer) called(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
+	c := newCalling(g, r, now, bare)
 	if len(sets) == 0 {
-		for _, seat := range r.Requirement.Seats {
-			sets = append(sets, seat.Approvers)
-		}
+		sets = r.Requirement.sets()
 	}
-	if c.naming == NamingNone && !bare {
-		return c.Called
+	c.all(ctx, sets)
+	return c.Called
+}
+
+// notCalled returns the copies for people whom r has not called and would call now: they came to a group since, or
+// have left the channel. Where it cannot be found out who sees the place, nobody is called until the next reminder.
+func (g *gatherer) notCalled(ctx context.Context, r *Request, now time.Time) []Copy {
+	c := newCalling(g, r, now, r.Called.Bare)
+	c.again = true
+	sets := r.Requirement.sets()
+	if !r.Escalated.IsZero() {
+		sets = append(sets, r.Requirement.Escalation.To)
+	}
+	c.all(ctx, sets)
+	return without(c.Copies, r.Called.Copies)
+}
+
+// sets are those whose people may take the seats.
+func (q *Requirement) sets() (sets []Approvers) {
+	for _, seat := range q.Seats {
+		sets = append(sets, seat.Approvers)
+	}
+	return sets
+}
+
+// all calls the people of several sets.
+func (c *calling) all(ctx context.Context, sets []Approvers) {
+	if c.naming == NamingNone && !c.Called.Bare {
+		return
 	}
 	for i, set := range sets {
-		if slices.ContainsFunc(sets[:i], set.equal) {
-			continue
+		if !slices.ContainsFunc(sets[:i], set.equal) {
+			c.set(ctx, set)
 		}
-		c.set(ctx, set)
 	}
-	return c.Called
 }
 
 // set calls the people of one set. Members of the channel are not named, and see the card there; where it is not shown
@@ -234,7 +263,7 @@ func (c *calling) sees(ctx context.Context, u UserID) bool {
 		return c.members[u]
 	}
 	in, err := c.inItsChannel(ctx, u)
-	return in && err == nil
+	return in && err == nil || err != nil && c.again
 }
 
 // lookInChannel asks for what sees needs to know of those of the people who could answer, at once.
@@ -259,6 +288,9 @@ func (c *calling) listMembers(ctx context.Context) {
 	c.members = map[UserID]bool{}
 	all, err := c.dir.ChannelMembers(ctx, c.at.ws, c.at.place.Channel)
 	if err != nil {
+		if c.again {
+			c.members = nil // they are asked about one by one
+		}
 		return
 	}
 	for _, u := range all {
@@ -271,7 +303,7 @@ func (g *gatherer) open() bool {
 	return !g.at.place.Direct && g.told.Knows(FactChannel) && g.told.Channel.External
 }
 
-// call asks the directory anew whom r calls of the sets.
+// call asks the directory whom r calls of the sets.
 func (w *Worker) call(ctx context.Context, r *Request, now time.Time, bare bool, sets ...Approvers) Called {
 	return newGatherer(w.directory, w.policy, r.conversation(), noTime).called(ctx, r, now, bare, sets...)
 }

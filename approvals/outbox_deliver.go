@@ -108,7 +108,8 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 		end(q.traced(n, err))
 	}
 	fault.Point("outbox.sent_before_mark")
-	elsewhere := q.elsewhere(ctx, n, d)
+	elsewhere := q.elsewhere(ctx, n, d, err)
+	more := elsewhere.Bare || len(elsewhere.Copies) > 0
 	if err != nil && !q.hopeless(n, err) {
 		return fmt.Errorf("deliver notification %s: %w", n.ID, err)
 	}
@@ -119,14 +120,14 @@ func (q *queue) send(ctx context.Context, n *Notification, batch []*Notification
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	commit := update
-	if err == nil && elsewhere == nil && n.showsAgain(d) {
+	if err == nil && !more && n.showsAgain(d) {
 		commit = updateSoon
 	}
 	marked := commit(ctx, q.store, n.Workspace, func(c *txn) error {
-		if err := q.settle(c, batch, d, err); err != nil || elsewhere == nil {
+		if err := q.settle(c, batch, d, err); err != nil || !more {
 			return err
 		}
-		return c.callElsewhere(n.Request, *elsewhere)
+		return c.callElsewhere(n.Request, elsewhere)
 	})
 	if n.Kind == NotifyCard {
 		fault.Point("card.after_ts")
@@ -154,17 +155,24 @@ func (n *Notification) showsAgain(d Delivery) bool {
 	return n.Kind == NotifyCard && n.Card != nil && !d.List && slices.Contains(n.Card.Cards, d.card(n))
 }
 
-// elsewhere returns whom to call to a request that waits, because its own place turns out to be read by people of other
-// organisations; nil when that is not so, or was known.
-func (q *queue) elsewhere(ctx context.Context, n *Notification, d Delivery) *Called {
-	if !d.Bare || n.Copy != "" || n.Card == nil || n.Card.Called.Bare || n.Card.Status != RequestPending {
-		return nil
+// elsewhere returns what else the request is to be shown by; empty where nothing is to change. Its own place turned out
+// to be read by people of other organisations; or it was reminded of there, and others may answer by now than were
+// called.
+func (q *queue) elsewhere(ctx context.Context, n *Notification, d Delivery, err error) (called Called) {
+	if n.Copy != "" || n.Card == nil || n.Card.Status != RequestPending {
+		return called
 	}
-	called := q.call(ctx, n.Card, q.clock.now(), true)
-	return &called
+	switch {
+	case d.Bare && !n.Card.Called.Bare:
+		return q.call(ctx, n.Card, q.clock.now(), true)
+	case n.Kind == NotifyReminder && err == nil:
+		g := newGatherer(q.directory, q.policy, n.Card.conversation(), noTime)
+		called.Copies = g.notCalled(ctx, n.Card, q.clock.now())
+	}
+	return called
 }
 
-// callElsewhere shows the request to more people.
+// callElsewhere shows the request by more messages, but for those that could not be delivered before.
 func (c *txn) callElsewhere(id RequestID, called Called) error {
 	r, err := c.request(id)
 	if errors.Is(err, ErrNotFound) {
@@ -174,6 +182,14 @@ func (c *txn) callElsewhere(id RequestID, called Called) error {
 		return err
 	}
 	had := r.Called.Copies
+	if len(called.Copies) > 0 {
+		lost, err := c.lostCards()
+		if err != nil {
+			return err
+		}
+		called.Copies = slices.DeleteFunc(called.Copies, func(o Copy) bool { return lost[lostCard{id, o}] })
+		called.Copies = called.Copies[:min(len(called.Copies), max(0, mostCopies-len(had)))]
+	}
 	r.Called.add(called)
 	c.touched(r)
 	for _, copyOf := range without(r.Called.Copies, had) {
@@ -337,113 +353,4 @@ func (c *txn) linkedTo(r *RequestHead) error {
 		}
 	}
 	return nil
-}
-
-// maxWhy bounds what a dead letter says about why it is one, in characters.
-const maxWhy = 300
-
-// bury makes n a dead letter. A request stays decidable by command, and in the lists of those who may decide it. Once,
-// that is told where somebody reads it: what a person, or another channel, could not be shown, in the run's own place;
-// a card that its own place does not take, there; and nobody, where nothing can be delivered.
-func (c *txn) bury(n *Notification, why error) error {
-	told, err := c.loses(n)
-	if err != nil {
-		return err
-	}
-	n.Dead, n.Why = c.Now(), shortened(why.Error(), maxWhy)
-	n.Owner, n.LeaseUntil = "", noTime
-	if err := c.PutNotification(n); err != nil {
-		return err
-	}
-	err = c.audit(entry{
-		Action: AuditUndeliverable, Actor: system, Run: n.Run, Request: n.Request,
-		Data: auditData{Kind: string(n.Kind)},
-	})
-	if err != nil || n.Kind != NotifyCard {
-		return err
-	}
-	if err := c.lose(n); err != nil || told || n.Copy == "" && errors.Is(why, ErrUnreachable) {
-		return err
-	}
-	r, err := c.request(n.Request)
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil || r.Status != RequestPending {
-		return err
-	}
-	c.notify(unshown(n, r))
-	return nil
-}
-
-// lose has a request that waits call nobody by a copy any more that cannot be delivered to them. A dead letter that is
-// sent again shows the request all the same.
-func (c *txn) lose(n *Notification) error {
-	if n.Copy == "" {
-		return nil
-	}
-	r, err := c.request(n.Request)
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil || slices.ContainsFunc(r.Cards, func(at Card) bool { return at.Copy == n.Copy }) {
-		return err
-	}
-	r.Called.Copies = without(r.Called.Copies, []Copy{n.Copy})
-	c.touched(r)
-	return nil
-}
-
-// unshown says in the run's own place that the card n of r was given up. Of the copies that have an audience of their
-// own, only those for a person name it.
-func unshown(n *Notification, r *RequestHead) *Notification {
-	tool, how := r.Tool.Name, wordsAnswerByCommand(r.ID)
-	notice := &Notification{Kind: NotifyNotice, Place: r.Place, Run: n.Run, Text: wordsNotShownHere(tool, how)}
-	if n.Copy == "" {
-		return notice
-	}
-	notice.Text = wordsNotShownToAll(tool, how)
-	if person, ok := n.Copy.Person(n.Workspace); ok {
-		notice.By, notice.Text = person, wordsNotReached(tool, how)
-	}
-	return notice
-}
-
-// lostCard is a card that is a dead letter.
-type lostCard struct {
-	request RequestID
-	copy    Copy
-}
-
-// loses notes that n becomes a dead letter, and reports whether an earlier card of the same request for the same people
-// is one. The dead letters are read once, however many become some.
-func (c *txn) loses(n *Notification) (before bool, err error) {
-	if n.Kind != NotifyCard {
-		return false, nil
-	}
-	if c.lost == nil {
-		if c.lost, err = lostCards(c.Tx, c.ws); err != nil {
-			return false, err
-		}
-	}
-	card := lostCard{n.Request, n.Copy}
-	before, c.lost[card] = c.lost[card], true
-	return before, nil
-}
-
-func lostCards(tx Tx, ws WorkspaceID) (map[lostCard]bool, error) {
-	lost := make(map[lostCard]bool)
-	var after NotificationID
-	for {
-		page, err := tx.DeadLetters(ws, after, maxPage)
-		if err != nil || len(page) == 0 {
-			return lost, err
-		}
-		for _, o := range page {
-			if o.Kind == NotifyCard {
-				lost[lostCard{o.Request, o.Copy}] = true
-			}
-			after = o.ID
-		}
-	}
 }

@@ -57,6 +57,77 @@ func TestReminders(t *testing.T) {
 	}
 }
 
+// TestReminderCallsWhoCameLater: who joined a group since a call was asked about, and who has left the channel, is
+// called by the next reminder: neither sees the thread. Where nobody can be looked up nobody is called anew, and who
+// cannot be reached is tried once.
+func TestReminderCallsWhoCameLater(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(b *bench)
+		want   []approvals.Copy
+		refuse bool
+	}{
+		"control: nobody came": {func(*bench) {}, nil, false},
+		"into the group": {
+			func(b *bench) { b.people.setGroup("S1", bob, out) }, []approvals.Copy{approvals.CopyFor(out)}, false,
+		},
+		"out of the channel": {
+			func(b *bench) { b.people.leaves("C1", bob) }, []approvals.Copy{approvals.CopyFor(bob)}, false,
+		},
+		"nobody can be looked up": {func(b *bench) {
+			b.people.setGroup("S1", bob, out)
+			b.people.fail(errors.New("down"))
+		}, nil, false},
+		"nobody says who is in the channel": {
+			func(b *bench) { b.people.failChannel("C1", errors.New("down")) }, nil, false,
+		},
+		"cannot be reached": {
+			func(b *bench) { b.people.setGroup("S1", bob, out) }, []approvals.Copy{approvals.CopyFor(out)}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				var shown []approvals.Copy // one for each attempt to show a card to somebody
+				b.surface.intercept = func(n *approvals.Notification) error {
+					if n.Kind != approvals.NotifyCard || n.Copy == "" {
+						return nil
+					}
+					shown = append(shown, n.Copy)
+					if tt.refuse {
+						return errors.Join(approvals.ErrUndeliverable, approvals.ErrUnreachable)
+					}
+					return nil
+				}
+				b.people.setGroup("S1", bob)
+				b.policy.always(with(func(q *approvals.Requirement) {
+					q.RemindEvery, q.OnExpiry = 15*time.Minute, approvals.ExpiryKeep
+					askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}, Groups: []string{"S1"}})
+				}))
+				b.start()
+				id := b.submit()
+				synctest.Wait()
+				r := b.pending(id)[0]
+				tt.change(b)
+				time.Sleep(16 * time.Minute)
+				first := slices.Clone(shown)
+				time.Sleep(30 * time.Minute)
+				got := b.request(r.ID).Called.Copies
+				if tt.refuse == slices.Equal(got, tt.want) {
+					t.Errorf("in the end %v are called", got)
+				}
+				if n := b.reminders(); !slices.Equal(first, tt.want) || n < 3 || tt.refuse && len(shown) != 1 {
+					t.Errorf("after the first of %d reminders the card was shown to %v, in the end to %v",
+						n, first, shown)
+				}
+				b.stop()
+				b.store.Close()
+			})
+		})
+	}
+}
+
 // TestNoReminderOfASettledRequest has an answer end the reminders.
 func TestNoReminderOfASettledRequest(t *testing.T) {
 	t.Parallel()
