@@ -26,7 +26,7 @@ func TestAgainstModel(t *testing.T) {
 	t.Parallel()
 	times := 4
 	if *long {
-		times = 100
+		times = 40
 	}
 	for _, always := range []bool{false, true} {
 		storetest.Compare(t, times, func(t testing.TB) storetest.Harness {
