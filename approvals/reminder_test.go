@@ -89,7 +89,12 @@ func TestReminderCallsWhoCameLater(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
-				var shown []approvals.Copy // one for each attempt to show a card to somebody
+				var shown []approvals.Copy // one for each attempt to show a card to somebody; under b.surface.mu
+				attempts := func() []approvals.Copy {
+					b.surface.mu.Lock()
+					defer b.surface.mu.Unlock()
+					return slices.Clone(shown)
+				}
 				b.surface.intercept = func(n *approvals.Notification) error {
 					if n.Kind != approvals.NotifyCard || n.Copy == "" {
 						return nil
@@ -111,15 +116,15 @@ func TestReminderCallsWhoCameLater(t *testing.T) {
 				r := b.pending(id)[0]
 				tt.change(b)
 				time.Sleep(16 * time.Minute)
-				first := slices.Clone(shown)
+				first := attempts()
 				time.Sleep(30 * time.Minute)
 				got := b.request(r.ID).Called.Copies
 				if tt.refuse == slices.Equal(got, tt.want) {
 					t.Errorf("in the end %v are called", got)
 				}
-				if n := b.reminders(); !slices.Equal(first, tt.want) || n < 3 || tt.refuse && len(shown) != 1 {
+				if n := b.reminders(); !slices.Equal(first, tt.want) || n < 3 || tt.refuse && len(attempts()) != 1 {
 					t.Errorf("after the first of %d reminders the card was shown to %v, in the end to %v",
-						n, first, shown)
+						n, first, attempts())
 				}
 				b.stop()
 				b.store.Close()
