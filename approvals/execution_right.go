@@ -58,14 +58,16 @@ func (w *Worker) awaitRight(ctx context.Context, job Job) (sure bool, err error)
 		return false, nil
 	}
 	var r *Run
+	var now time.Time
 	err = w.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
 		r, err = tx.Run(job.Workspace, RunID(job.ID))
+		now = tx.Now()
 		return err
 	})
 	if err != nil || r.Status != RunQueued || r.StateItems > 0 {
 		return false, nil // the claim says what is wrong, if anything
 	}
-	if r.Waits == "" && time.Since(r.Created) > rightTold {
+	if r.Waits == "" && now.Sub(r.Created) > rightTold {
 		return false, nil // the execution tells people
 	}
 	if err = w.mayStart(ctx, r); err == nil {

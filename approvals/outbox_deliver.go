@@ -188,7 +188,13 @@ func (c *txn) callElsewhere(id RequestID, called Called) error {
 			return err
 		}
 		called.Copies = slices.DeleteFunc(called.Copies, func(o Copy) bool { return lost[lostCard{id, o}] })
-		called.Copies = called.Copies[:min(len(called.Copies), max(0, mostCopies-len(had)))]
+		sent := 0
+		for _, o := range had {
+			if !o.of(copyHome) { // which calls nobody
+				sent++
+			}
+		}
+		called.Copies = called.Copies[:min(len(called.Copies), max(0, mostCopies-sent))]
 	}
 	r.Called.add(called)
 	c.touched(r)

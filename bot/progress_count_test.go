@@ -22,10 +22,10 @@ func TestMoreIsSaidOfNumbersAlone(t *testing.T) {
 	}{
 		"members of a channel": {false, []approvals.Seat{members}, "Needs 1 more of the members of a channel"},
 		"in a direct message":  {true, []approvals.Seat{members}, "Still needs the answer of <@U0ANN>"},
-		"nobody is left to do it": {false, []approvals.Seat{{}}, "Still needs an answer that nobody may give: it can " +
-			"only be rejected"},
+		"nobody is left to do it": {false, []approvals.Seat{{}}, "Still needs an answer that nobody may give: it " +
+			"cannot be approved now"},
 		"nobody is left for one of two": {false, []approvals.Seat{{}, members}, "Still needs an answer that nobody " +
-			"may give: it can only be rejected"},
+			"may give: it cannot be approved now"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,7 @@ func wordsPeople(n int) string {
 func wordsAnswerOf(who approvals.UserID) phrase { return phrase{"the answer of ", who} }
 
 const (
-	wordsNobodyMay      = "an answer that nobody may give: it can only be rejected"
+	wordsNobodyMay      = "an answer that nobody may give: it cannot be approved now"
 	wordsSomebodyWhoMay = "somebody who may decide"
 	wordsOneEachOf      = "one each of "
 	wordsNot            = ", not "

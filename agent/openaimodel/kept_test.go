@@ -122,38 +122,45 @@ func TestOtherRefusalsAreNotGone(t *testing.T) {
 	}
 }
 
+// What a server, or the way to it, makes of a request.
+const (
+	refusal        = `{"error":{"message":"no"}}`
+	failedResponse = `{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`
+)
+
+func answers(code int, body string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return answer(code, body), nil }
+}
+
+func silent(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func unreachable(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+}
+
 // A turn that a conversation may have taken in is not sent twice. Without a conversation, or when the server certainly
 // did not take it in, the same fault passes.
 func TestConversationIsNotToldTwice(t *testing.T) {
 	t.Parallel()
-	status := func(code int) func(*http.Request) (*http.Response, error) {
-		return func(*http.Request) (*http.Response, error) { return answer(code, `{"error":{"message":"no"}}`), nil }
-	}
 	for _, tt := range []struct {
 		why   string
 		fail  func(*http.Request) (*http.Response, error)
 		again bool
 	}{
-		{"cut short",
-			func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
-		{"silence", func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}, false},
+		{"cut short", answers(200, `{"id":"r","output":[`), false},
+		{"silence", silent, false},
 		{"a connection that broke", func(*http.Request) (*http.Response, error) {
 			return nil, &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
 		}, false},
-		{"a gateway that gave up", status(504), false},
-		{"no connection", func(*http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-		}, true},
-		{"too fast", status(429), true},
-		{"busy with another turn", status(409), true},
-		{"a server error", status(500), true},
-		{"a failed response", func(*http.Request) (*http.Response, error) {
-			return answer(200,
-				`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
-		}, true},
+		{"a gateway that gave up", answers(504, refusal), false},
+		{"no connection", unreachable, true},
+		{"too fast", answers(429, refusal), true},
+		{"busy with another turn", answers(409, refusal), true},
+		{"a server error", answers(500, refusal), true},
+		{"a failed response", answers(200, failedResponse), true},
 	} {
 		for _, conversation := range []string{"conv_1", ""} {
 			n := 0
@@ -186,30 +193,18 @@ func TestApprovedCallIsNotSentTwice(t *testing.T) {
 	said := parsed(t, `{"type":"mcp_call","id":"mc","server_label":"wiki","name":"ask","arguments":"{}","output":"ok"}`)
 	approved, rejected := asked.Answer(agent.ToolOutput{}), asked.Answer(agent.ToolOutput{Failed: true})
 	user := agent.UserMessage("and then?")
-	status := func(code int) func(*http.Request) (*http.Response, error) {
-		return func(*http.Request) (*http.Response, error) { return answer(code, `{"error":{"message":"no"}}`), nil }
-	}
 	for _, tt := range []struct {
 		why   string
 		fail  func(*http.Request) (*http.Response, error)
 		again bool
 	}{
-		{"cut short",
-			func(*http.Request) (*http.Response, error) { return answer(200, `{"id":"r","output":[`), nil }, false},
-		{"silence", func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}, false},
-		{"a gateway that gave up", status(504), false},
-		{"a server error", status(500), false},
-		{"a failed response", func(*http.Request) (*http.Response, error) {
-			return answer(200,
-				`{"id":"r","status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`), nil
-		}, false},
-		{"no connection", func(*http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-		}, true},
-		{"too fast", status(429), true},
+		{"cut short", answers(200, `{"id":"r","output":[`), false},
+		{"silence", silent, false},
+		{"a gateway that gave up", answers(504, refusal), false},
+		{"a server error", answers(500, refusal), false},
+		{"a failed response", answers(200, failedResponse), false},
+		{"no connection", unreachable, true},
+		{"too fast", answers(429, refusal), true},
 	} {
 		for name, items := range map[string][]agent.Item{
 			"open": {asked, approved}, "open, and more was said": {asked, approved, user},
