@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -86,5 +87,38 @@ func TestJobsOfAWrongClock(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPauseOfAMomentAgo: a transaction begins, and sees what is committed a moment later: a pause that was asked for in
+// between holds.
+func TestPauseOfAMomentAgo(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, newURL(t), jobSettings{})
+	enqueueJobs(t, s, job("run_1"))
+	conn, err := s.clicks.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	tx := s.begin(t.Context(), conn, true)
+	defer tx.end()
+	if _, err := conn.Exec(t.Context(), tx.waiting[0].sql); err != nil {
+		t.Fatal(err)
+	}
+	tx.waiting[0].sql = "select" // it has begun
+	const pause = "due = now() + interval '9 minutes', not_before = now() + interval '9 minutes', paused = now()"
+	if _, err := s.work.Exec(t.Context(), "update jobs set "+pause); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(tx.Enqueue(job("run_1")), tx.commit()); err != nil {
+		t.Fatal(err)
+	}
+	var in time.Duration
+	if err := s.work.QueryRow(t.Context(), "select due - now() from jobs").Scan(&in); err != nil {
+		t.Fatal(err)
+	}
+	if in < 8*time.Minute {
+		t.Errorf("due in %v, not in 9m", in)
 	}
 }

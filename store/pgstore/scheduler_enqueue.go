@@ -85,9 +85,10 @@ where j.workspace = $1 and j.kind = $2 and j.id = $3 and not ` + unclaimed,
 // While a handler is at work, due is what counts if its claim lapses and again what counts when it is done.
 //
 // A pause that was asked for at a time that has not come was asked for while the clock was ahead. Where it is not known
-// when that was, one that ends later than approvals.MaxPause from now was.
+// when that was, one that ends later than approvals.MaxPause from now was. The time is that of the statement: a pause
+// that the transaction sees may have been asked for after it began.
 const (
-	paused = "(j.paused <= now() or j.paused is null and j.not_before <= now() + interval '1 hour')"
+	paused = "(j.paused <= clock_timestamp() or j.paused is null and j.not_before <= now() + interval '1 hour')"
 
 	sqlEnqueueJobs = `
 insert into jobs as j (workspace, kind, id, grp, place, copy, due, generation, first)
