@@ -58,8 +58,12 @@ type call struct {
 	recorded bool
 	// carriedOut says, beside recorded, that it has been carried out, although its output cannot be used.
 	carriedOut bool
-	effectID   string          // ToolCall.EffectID, once somebody needed it
-	written    json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
+	// unsent says that the provider has not taken the request that told it to carry the call out.
+	unsent bool
+	// next is what lets a call that the provider carries out go with the next request.
+	next     *job
+	effectID string          // ToolCall.EffectID, once somebody needed it
+	written  json.RawMessage // canonical, as the model wrote them; read from the item again when a state is decoded
 }
 
 // arguments returns the canonical arguments that would be carried out.

@@ -113,7 +113,7 @@ func (d *dialogue) command(w []string) []string {
 		d.current.Handoffs = nil
 	case "rename": // rename AGENT NAME
 		d.agents[w[1]].Name = w[2]
-	case "next": // next intent of the journal: unknown, stale, error; or done-error
+	case "next": // next intent of the journal: unknown, stale, error; or second-stale, done-error
 		d.journal.next = w[1]
 	case "toolset-fails": // toolset-fails NAME
 		d.sets[w[1]].err = errors.New("connection refused")

@@ -31,8 +31,11 @@ var (
 	// ErrTripwire is returned, wrapped in a *TripwireError, when a guardrail ended the run.
 	ErrTripwire = errors.New("guardrail tripwire triggered")
 	// ErrConversationGone is wrapped by the error of a model whose provider no longer has the conversation that a
-	// request goes on from. Nothing was asked. See RunState.ResendConversation.
+	// request goes on from. Nothing was asked, as with ErrNotTaken. See RunState.ResendConversation.
 	ErrConversationGone = errors.New("the provider no longer has the conversation")
+	// ErrNotTaken is wrapped by the error of a model whose provider has not begun to answer a request: it has carried
+	// out none of the calls of MCP servers that the request says are approved. Any other error leaves that open.
+	ErrNotTaken = errors.New("the provider has not taken the request")
 	// ErrConfig is returned when an agent, tool or runner is set up wrongly; the text says what to change.
 	ErrConfig = errors.New("configuration")
 )

@@ -12,8 +12,10 @@ type Effect struct {
 	Call         ToolCall
 	Definition   Digest
 	Digest       Digest
-	Idempotent   bool
-	Tool         *Tool // what is about to run, as it is now; not to be modified
+	// Idempotent says that it may be begun although an intent without an output is there: the tool is idempotent, an
+	// agent only begins, or this process knows that nothing has come of the intent.
+	Idempotent bool
+	Tool       *Tool // what is about to run, as it is now; not to be modified
 	// Decided says that this very call was approved, by people or, with Program, by Tool.OnApproval; Always that a
 	// decision with Always covers it. With neither, the gate let the call through.
 	Decided, Always bool

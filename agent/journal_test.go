@@ -19,6 +19,8 @@ func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOu
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch next := j.next; next {
+	case "second-stale": // the one after it
+		j.next = "stale"
 	case "unknown", "stale", "error":
 		j.next = ""
 		return nil, map[string]error{

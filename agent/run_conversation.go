@@ -82,11 +82,11 @@ func (o *RunOptions) checkServer(root *Agent, g graph) error {
 }
 
 // address makes a request one of the provider's conversation.
-func (m *serverMark) address(req *ModelRequest, items []Item) {
+func (m *serverMark) address(req *ModelRequest, items, approvals []Item) {
 	if m == nil {
 		return
 	}
-	req.Items = items[m.Sent:]
+	req.Items = behind(items[m.Sent:], approvals)
 	req.Conversation, req.PreviousResponseID = m.ID, m.Previous
 	req.Stored = true
 }

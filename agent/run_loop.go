@@ -38,9 +38,10 @@ type execution struct {
 type loop struct {
 	*execution
 	frame  *frame
-	agent  *Agent // whose turn it is
-	begins bool   // it has just taken over
-	idle   bool   // the model's last answer held nothing but calls that it had made before
+	agent  *Agent     // whose turn it is
+	begins bool       // it has just taken over
+	idle   bool       // the model's last answer held nothing but calls that it had made before
+	told   []informed // what the provider is being told to carry out, and has not answered
 	log    *slog.Logger
 }
 
@@ -105,7 +106,7 @@ func (l *loop) run(ctx context.Context) error {
 // advance does what comes next in the conversation, and reports whether it waits for people then.
 func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	f := l.frame
-	between := len(f.calls) == 0
+	between := len(f.calls) == 0 || f.informs()
 	switch {
 	case f.answer != nil && !l.hasInput():
 		return false, l.conclude(ctx)
@@ -125,8 +126,8 @@ func (l *loop) goOn(ctx context.Context) (waits bool, err error) { return l.work
 // takeTurn calls the model and settles what it calls.
 func (l *loop) takeTurn(ctx context.Context) (waits bool, err error) {
 	f := l.frame
-	if err := l.turn(ctx); err != nil {
-		return false, err
+	if waits, err := l.turn(ctx); waits || err != nil {
+		return waits, err
 	}
 	switch {
 	case f.answer != nil && len(l.agent.OutputGuardrails) == 0: // the checkpoint comes with the end
@@ -163,7 +164,12 @@ func (l *loop) work(ctx context.Context, fresh bool) (waits bool, err error) {
 	switch {
 	case f.waits():
 		return len(f.questions(nil, unanswered)) > 0, nil // an answer may have been recorded meanwhile
-	case !f.done(): // only handoffs are left
+	case f.handsOff(): // nothing else is left
+		waits, err := l.inform(ctx) // the next agent's request tells the provider
+		if waits || err != nil {
+			return waits, err
+		}
+		l.keepApprovals()
 		return false, l.traceHandoff(ctx, l.handOver)
 	}
 	return false, l.endTurn(ctx)

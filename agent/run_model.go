@@ -2,39 +2,48 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
 
-// turn calls the model and takes its answer into the state. Nothing of it has been asked or run.
-func (l *loop) turn(ctx context.Context) error {
+// turn calls the model and takes its answer into the state. Nothing of it has been asked or run. The model is not
+// called where people have to be asked first about a call that the provider would be told to carry out.
+func (l *loop) turn(ctx context.Context) (waits bool, err error) {
 	f := l.frame
 	select {
 	case <-l.Stop:
-		return ErrStopped
+		return false, ErrStopped
 	default:
 	}
 	if err := l.look(ctx); err != nil {
-		return err
+		return false, err
 	}
-	if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
-		return err
+	if !f.informs() { // what is added comes behind the outputs of the calls
+		if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
+			return false, err
+		}
 	}
 	if err := l.shorten(ctx); err != nil {
-		return err
+		return false, err
+	}
+	if waits, err := l.inform(ctx); waits || err != nil {
+		return waits, err
 	}
 	l.log.DebugContext(ctx, "calling model", "turn", f.turn+1)
 	req := l.request()
 	var resp *ModelResponse
-	var err error
 	l.unlocked(func() { resp, err = l.respond(ctx, req) })
+	if errors.Is(err, ErrNotTaken) || errors.Is(err, ErrConversationGone) {
+		l.notTaken()
+	}
 	if err != nil {
-		return fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
+		return false, fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
 	}
 	before := len(f.items)
-	repeated, err := f.accept(resp, l.idle)
+	repeated, err := f.accept(resp, l.idle, l.keepApprovals)
 	if err != nil {
-		return fmt.Errorf("turn %d: %w", f.turn+1, err)
+		return false, fmt.Errorf("turn %d: %w", f.turn+1, err)
 	}
 	l.idle = len(f.items) == before
 	if len(repeated) > 0 {
@@ -45,7 +54,7 @@ func (l *loop) turn(ctx context.Context) error {
 	if l.events != nil {
 		l.emitItems(f.path(), before)
 	}
-	return nil
+	return false, l.confirm(ctx, resp)
 }
 
 // look finds out what the agent can call now.
@@ -103,11 +112,20 @@ func (l *loop) callModel(ctx context.Context, model Model, req *ModelRequest) (*
 	})
 }
 
+// behind returns the items with more behind them. Whoever appends to it writes into neither.
+func behind(items, more []Item) []Item {
+	if len(more) == 0 {
+		return slices.Clip(items)
+	}
+	return slices.Clip(slices.Concat(items, more))
+}
+
 func (l *loop) request() *ModelRequest {
 	a, f := l.agent, l.frame
+	approvals := l.approvals()
 	req := &ModelRequest{
 		Instructions: a.Instructions,
-		Items:        slices.Clip(f.visible()),
+		Items:        behind(f.visible(), approvals),
 		HiddenCalls:  f.hiddenCalls(),
 		Tools:        f.tools().definitions(),
 		Settings:     a.Settings,
@@ -117,7 +135,7 @@ func (l *loop) request() *ModelRequest {
 		req.Settings.ToolChoice = "" // forced once; a model that is forced for ever never answers
 	}
 	if f.parent == nil {
-		l.state.server.address(req, f.items)
+		l.state.server.address(req, f.items, approvals)
 	}
 	return req
 }

@@ -43,22 +43,11 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 		return stop(err)
 	}
 	defer leave()
-	objection, objects := l.check(ctx, j)
-	if objects && (!j.resumed || objection.fails()) {
-		objection.recorded = !j.resumed
-		return objection.step
-	}
-	switch known, err := l.journal.Intent(ctx, effect); {
-	case errors.Is(err, ErrOutcomeUnknown):
-		return l.doubt(ctx, j, effect)
-	case errors.Is(err, ErrStale):
-		return step{act: actAsk, question: cmp.Or(j.call.Question, Confirm), renew: true, attempt: effect.Attempt}
-	case err != nil:
-		return stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err))
+	switch known, s, ends := l.permit(ctx, j, effect); {
 	case known != nil:
 		return l.guardOutput(ctx, j, *known)
-	case objects:
-		return l.withdraw(ctx, j, effect, objection)
+	case ends:
+		return s
 	}
 	output, err := l.invoke(ctx, j)
 	switch {
@@ -71,6 +60,31 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 		return stop(err)
 	}
 	return l.guardOutput(ctx, j, output)
+}
+
+// permit looks at what speaks against the call and has the journal record that it begins. Where ends is true it does
+// not: s is what is done about it instead. known is the output that the journal has already.
+func (l *loop) permit(ctx context.Context, j *job, effect Effect) (known *ToolOutput, s step, ends bool) {
+	objection, objects := l.check(ctx, j)
+	if objects && (!j.resumed || objection.fails()) {
+		objection.recorded = !j.resumed
+		return nil, objection.step, true
+	}
+	known, err := l.journal.Intent(ctx, effect)
+	switch {
+	case errors.Is(err, ErrOutcomeUnknown):
+		return nil, l.doubt(ctx, j, effect), true
+	case errors.Is(err, ErrStale):
+		question := cmp.Or(j.call.Question, Confirm)
+		return nil, step{act: actAsk, question: question, renew: true, attempt: effect.Attempt}, true
+	case err != nil:
+		return nil, stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)), true
+	case known != nil:
+		return known, step{}, true
+	case objects:
+		return nil, l.withdraw(ctx, j, effect, objection), true
+	}
+	return nil, step{}, false
 }
 
 // objection is what speaks against a call right before it runs.
@@ -193,7 +207,7 @@ func (l *loop) effect(j *job) (Effect, error) {
 		Call:          j.view.clone(),
 		Definition:    definition,
 		Digest:        digest,
-		Idempotent:    j.tool.repeatable(),
+		Idempotent:    j.tool.Idempotent || j.tool.agent != nil || c.unsent,
 		Tool:          j.tool,
 		Decided:       j.how.verdict == approved && j.how.exact,
 		Always:        j.how.verdict == approved && !j.how.exact,
@@ -212,9 +226,6 @@ func (l *loop) effect(j *job) (Effect, error) {
 // invoke runs the tool. The error, if any, ends the run; everything else is an output for the model. When the run
 // was cancelled and the tool failed, nobody can tell what happened: the intent stays open.
 func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
-	if j.tool.Wire == WireHosted {
-		return ToolOutput{Text: "approved"}, nil // the provider carries it out when it is told so
-	}
 	toolCtx, cancel := ctx, context.CancelFunc(func() {})
 	if j.tool.Timeout > 0 {
 		toolCtx, cancel = context.WithTimeout(ctx, j.tool.Timeout)

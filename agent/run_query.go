@@ -130,10 +130,10 @@ func (l *loop) reject(ctx context.Context, m *matter) (query, bool) {
 	switch {
 	case how.message != nil:
 		text = *how.message
-	case l.frame.callItem(c).Type == ItemMCPApprovalRequest:
-		text = ""
 	case c.Question == OutcomeUnknown:
 		text = textGaveUp
+	case l.frame.callItem(c).Type == ItemMCPApprovalRequest:
+		text = ""
 	}
 	if l.RejectionMessage == nil || text != DefaultRejection || how.message != nil {
 		l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: text, Failed: true}})

@@ -21,7 +21,9 @@ const (
 // accept adds the model's answer to the conversation: all of it, or nothing when it breaks the protocol. What it has
 // cost counts in any case. It returns the calls that were left out because an earlier answer had made them. An answer
 // that holds nothing else is taken once; idle says that the one before was such.
-func (f *frame) accept(resp *ModelResponse, idle bool) (repeated []Item, err error) {
+//
+// first is called before anything is added.
+func (f *frame) accept(resp *ModelResponse, idle bool, first func()) (repeated []Item, err error) {
 	if resp == nil {
 		return nil, fmt.Errorf("%w: no response", ErrModelBehavior)
 	}
@@ -39,6 +41,7 @@ func (f *frame) accept(resp *ModelResponse, idle bool) (repeated []Item, err err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModelBehavior, err)
 	}
+	first()
 	f.turn++
 	for _, it := range answer.items {
 		f.append(it)

@@ -116,6 +116,10 @@ func (l *loop) take(b *batch, m *matter) error {
 			c.clear(m.known.ruling)
 		}
 	}
+	if s.act == actRun && l.frame.callItem(c).Type == ItemMCPApprovalRequest {
+		l.postpone(c, m.tool, s.how)
+		return nil
+	}
 	if s.act == actRun {
 		resumed := c.State == callCleared
 		c.clear(s.how)
@@ -154,7 +158,14 @@ func (l *loop) apply(c *call, s step) {
 	switch s.act {
 	case actAnswer:
 		output := *s.output
-		output.Failed = output.Failed && l.frame.callItem(c).Type != ItemFunctionCall // its output has no word for it
+		switch l.frame.callItem(c).Type {
+		case ItemFunctionCall:
+			output.Failed = false // its output has no word for it
+		case ItemMCPApprovalRequest:
+			if !output.Failed {
+				output = alreadyCarriedOut(output)
+			}
+		}
 		c.Output, c.Nested = &output, nil
 		c.Ran = s.ran && !l.agent.ToolUse.none()
 	case actAsk:

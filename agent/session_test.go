@@ -263,37 +263,44 @@ func TestSessionAfterCheckpointError(t *testing.T) {
 
 // TestSessionHasNoOpenApproval ends a run with an error while the provider carries out a call that was approved: the
 // session says that nothing is known of it, since a provider that reads of the approval in the next run would carry the
-// call out once more. The state has the approval as it was.
+// call out once more. Where another agent has taken over, the state has the approval.
 func TestSessionHasNoOpenApproval(t *testing.T) {
 	t.Parallel()
-	for _, fails := range []bool{true, false} {
+	for _, tt := range []struct{ fails, handsOver bool }{{}, {fails: true}, {fails: true, handsOver: true}} {
 		server := agent.NewHostedTool(agent.KindHostedMCP, "wiki",
 			json.RawMessage(`{"type":"mcp","server_label":"wiki","server_url":"https://x"}`), nil)
 		asked, err := agent.ParseItem(json.RawMessage(
 			`{"type":"mcp_approval_request","id":"scripted_0_0","server_label":"wiki","name":"ask","arguments":"{}"}`))
 		must(t, err)
-		f := &failAt{Model: scripted.New(scripted.Calls(asked), scripted.Say("Done."))}
-		a := &agent.Agent{Name: "ops", Model: f, Tools: []agent.Tool{server}}
+		calls := []agent.Item{asked}
+		if tt.handsOver {
+			calls = append(calls, agent.Item{
+				Type: agent.ItemFunctionCall, CallID: "c1", Name: "transfer_to_billing", Arguments: "{}"})
+		}
+		f := &failAt{Model: scripted.New(scripted.Calls(calls...), scripted.Say("Done."))}
+		a := &agent.Agent{Name: "ops", Model: f, Tools: []agent.Tool{server},
+			Handoffs: []agent.Handoff{{Agent: &agent.Agent{Name: "billing", Model: f}}}}
 		var session agent.MemorySession
 		var r agent.Runner
 		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{Session: &session})
 		must(t, err)
 		must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
-		if fails {
+		if tt.fails {
 			f.left = 1
 		}
 		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{Session: &session})
-		if (err != nil) != fails {
+		if (err != nil) != tt.fails {
 			t.Fatal(err)
 		}
 		items, _ := session.Items(t.Context())
 		said, have := agent.ModelRequest{Items: items}, agent.ModelRequest{Items: res.State.Items()}
 		open, inState := len(said.OpenApprovals()), len(have.OpenApprovals())
-		if open != 0 || (inState == 1) != fails {
-			t.Errorf("fails %v: the session has %d open approvals, the state %d", fails, open, inState)
+		if open != 0 || (inState == 1) != tt.handsOver {
+			t.Errorf("%+v: the session has %d open approvals, the state %d", tt, open, inState)
 		}
-		if known := strings.Contains(items[2].Output, "not known"); known != fails {
-			t.Errorf("fails %v: the session says %q", fails, items[2].Output)
+		text := sessionText(t, &session)
+		if unknown := strings.Contains(text, "not known"); unknown != tt.fails {
+			t.Errorf("%+v: the session has\n%s", tt, text)
 		}
 	}
 }

@@ -224,7 +224,8 @@ func (s *RunState) Tool(in Interruption) *Tool {
 }
 
 // AddInput puts items, usually a message of the user, into a run that is not finished. The model reads them with its
-// next turn, after the outputs of the calls that are open, exactly once. Input guardrails check them first.
+// next turn, after the outputs of the calls that are open, exactly once. Input guardrails check them first. Where the
+// next turn tells the provider to carry out calls, they are read in the one after it.
 //
 // It returns ErrConfig when nobody would ever read them: when the run is finished, or may end with an output of the
 // calls that are open. A run without turns left takes input for a Resume with a higher limit, and one whose answer was

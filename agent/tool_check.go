@@ -47,8 +47,9 @@ func (t *Tool) kind() ToolKind {
 	return t.Kind
 }
 
-// repeatable reports whether a call may be begun again when it is not known whether it was begun. An agent begins
-// without an effect, and so does the answer to a hosted server: nothing happens before the model is called.
+// repeatable reports whether a call that was cleared for the tool as it was may be looked at as a new one. An agent
+// begins without an effect, and of the call of a hosted server the journal knows whether the provider was told to carry
+// it out: it is asked right before that.
 func (t *Tool) repeatable() bool {
 	return t.Idempotent || t.agent != nil || t.Wire == WireHosted
 }

@@ -35,6 +35,8 @@ type journal struct {
 type attempt struct {
 	number int
 	nonce  string
+	done   bool // what came of it is recorded
+	hosted bool // the model's provider is told to carry it out
 }
 
 func newJournal(x *execution) *journal {
@@ -147,7 +149,7 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		return nil, err
 	}
 	j.mu.Lock()
-	j.attempts[e.ID] = attempt{number, p.nonce}
+	j.attempts[e.ID] = attempt{number, p.nonce, out != nil, e.Call.Kind == agent.KindHostedMCP}
 	j.mu.Unlock()
 	if out == nil {
 		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
@@ -169,6 +171,36 @@ func (j *journal) begun() map[string]string {
 		nonces[id] = a.nonce
 	}
 	return nonces
+}
+
+// unheard reports whether nothing has been heard of one of this execution's own intents.
+func (j *journal) unheard() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, a := range j.attempts {
+		if !a.done {
+			return true
+		}
+	}
+	return false
+}
+
+// notTaken records of the calls that the model's provider was to carry out that it has not taken the request.
+func (j *journal) notTaken(ctx context.Context) error {
+	j.mu.Lock()
+	var ids []string
+	for id, a := range j.attempts {
+		if a.hosted && !a.done {
+			ids = append(ids, id)
+		}
+	}
+	j.mu.Unlock()
+	for _, id := range ids {
+		if err := j.done(ctx, agent.Effect{ID: id}, agent.ToolOutput{Text: notTakenText, Failed: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commitSurely is commit, except that it is tried again while nobody knows whether an earlier try was committed: later,
@@ -276,6 +308,10 @@ func (j *journal) done(ctx context.Context, e agent.Effect, output agent.ToolOut
 	if err != nil {
 		return fmt.Errorf("record output of effect %s: %w", e.ID, err)
 	}
+	attempt.done = true
+	j.mu.Lock()
+	j.attempts[e.ID] = attempt
+	j.mu.Unlock()
 	return nil
 }
 

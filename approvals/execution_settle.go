@@ -320,7 +320,9 @@ func (c *txn) doubted(interruption string, earlier []*RequestHead) error {
 
 // finish ends the run with its answer.
 func (x *execution) finish(ctx context.Context) error {
-	err := x.end(ctx, ending{to: RunDone, data: auditData{Turns: x.state.Turn()}})
+	err := x.end(ctx, ending{
+		to: RunDone, data: auditData{Turns: x.state.Turn()}, unheard: x.journal != nil && x.journal.unheard(),
+	})
 	if err == nil {
 		x.reached = FollowAnswered
 	}
@@ -330,6 +332,11 @@ func (x *execution) finish(ctx context.Context) error {
 // fail ends the run and tells people why.
 func (x *execution) fail(ctx context.Context, err error) error {
 	x.log.ErrorContext(ctx, "run failed", "run", x.run.ID, "error", err)
+	if errors.Is(err, agent.ErrNotTaken) && x.journal != nil {
+		if err := x.journal.notTaken(ctx); err != nil { // then nobody knows what came of them
+			x.log.ErrorContext(ctx, "calls that were not carried out are not recorded", "run", x.run.ID, "error", err)
+		}
+	}
 	trip, ok := errors.AsType[*agent.TripwireError](err)
 	return x.end(ctx, ending{
 		to: RunFailed, text: failure(err), refused: ok && trip.Tool == "",

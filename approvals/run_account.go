@@ -228,8 +228,8 @@ func outputOf(call agent.Item, calls []callFate) agent.ToolOutput {
 	text := unfinishedText
 	switch {
 	case newest == nil:
-	case call.Type == agent.ItemMCPApprovalRequest: // the output is only that it was approved
-		text = unknownText
+	case call.Type == agent.ItemMCPApprovalRequest:
+		text = newest.instead()
 	case newest.Output != nil:
 		return *newest.Output
 	case newest.outcome == OutcomeRan:
@@ -240,6 +240,19 @@ func outputOf(call agent.Item, calls []callFate) agent.ToolOutput {
 		text = unknownText
 	}
 	return agent.ToolOutput{Text: text, Failed: call.Type != agent.ItemFunctionCall}
+}
+
+// instead is what a provider reads, in the place of an approval, about a call that it was told to carry out.
+func (f *callFate) instead() string {
+	switch {
+	case f.outcome == OutcomeRan && f.question != nil:
+		return foundOut(f.question.Settler().Reason)
+	case f.Output == nil || f.Output.Text == approvedText:
+		return unknownText
+	case f.Output.Failed:
+		return providerFailedText + quote(f.Output.Text)
+	}
+	return providerRanText + quote(f.Output.Text)
 }
 
 // outermost reports whether the call was made in the run's own conversation, not in that of an agent used as a tool:

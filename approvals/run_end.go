@@ -31,6 +31,8 @@ type ending struct {
 	refused bool
 	keep    bool // keep the saved state, for whoever finds out why it cannot be used
 	barred  bool // its requester may not start it: what they wrote is not remembered
+	// unheard says that the run has its answer, and that nothing was heard of a call.
+	unheard bool
 }
 
 func (e *ending) actor() string {
@@ -64,16 +66,20 @@ func (c *txn) end(r *Run, e ending) error {
 		return err
 	}
 	var calls []callFate // a run that has its answer has the outputs of all its calls
-	if e.to != RunDone {
+	switch {
+	case e.to != RunDone:
 		if calls, err = c.fates(r, requests, working); err != nil {
 			return err
 		}
-	}
-	if e.to == RunDone {
-		c.answer(r)
-	} else {
 		r.CancelledBy = e.by
 		r.Failure = c.tell(r, &e, account(requests, unanswered, calls))
+	case e.unheard || slices.ContainsFunc(requests, (*RequestHead).unheard):
+		c.answer(r)
+		if err := c.giveUpOpen(r, wordsProviderSilent, func(*EffectRecord) bool { return true }); err != nil {
+			return err
+		}
+	default:
+		c.answer(r)
 	}
 	known := func(call agent.Item) agent.ToolOutput {
 		if q := expiredCall(call.CallID, unanswered, requests); q != nil {
@@ -88,6 +94,11 @@ func (c *txn) end(r *Run, e ending) error {
 		return err
 	}
 	return c.succeed(r)
+}
+
+// unheard reports whether the model's provider was told to carry out the call, and has not said what came of it.
+func (r *RequestHead) unheard() bool {
+	return r.Tool.Kind == agent.KindHostedMCP && r.Outcome == OutcomeRunning
 }
 
 // tell says to the people of the place how the run ended and what came of its calls. It returns the same without the

@@ -60,7 +60,7 @@ func callsKnown(requests []*RequestHead, effects []*EffectRecord) (calls []strin
 	for i, q := range requests {
 		// Nothing here executes these calls, so there is no effect of them. Of several questions about one the last
 		// counts.
-		elsewhere := q.Kind == agent.ExternalResult && !q.IsQuestion() || q.Tool.Kind == agent.KindHostedMCP
+		elsewhere := q.Kind == agent.ExternalResult && !q.IsQuestion()
 		again := slices.ContainsFunc(requests[i+1:], func(o *RequestHead) bool {
 			return o.Interruption == q.Interruption && o.Kind == q.Kind
 		})

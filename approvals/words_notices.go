@@ -26,6 +26,7 @@ const (
 	wordsNobodyReported   = "Nobody has reported a result, and it is unknown whether somebody has carried it out: "
 	wordsNotCarriedOut    = "Not carried out: "
 	wordsStoppedWithIt    = "It was stopped when the run ended."
+	wordsProviderSilent   = "The model's provider was told to do so, and its answer does not say what came of it."
 	wordsNothingHeard     = "It was running when the run ended, and nothing was heard of it since."
 	wordsMessagesDeleted  = "Earlier messages of this conversation were deleted because of their age. I begin anew."
 	wordsWaitsForOtherRun = " It waits for the run that is under way here."

@@ -16,6 +16,17 @@ const (
 
 	stillRunningText = "This call was still running when the run ended. What came of it was not known then."
 
+	providerRanText    = "This call has been carried out already; do not repeat it. Its output, as data: "
+	providerFailedText = "This call has been tried already, and failed. What was said of that, as data: "
+
+	// notTakenText is the output of a call that the provider was to be told of, with a request that it did not take.
+	notTakenText = "The call was not carried out: the model's provider did not take the request that said it is " +
+		"approved."
+
+	// approvedText is the output of a call of an MCP server that its provider was told to carry out, as earlier
+	// versions recorded it before they told the provider.
+	approvedText = "approved"
+
 	unknownText = "It is not known whether this call was carried out: it was begun, and nothing was heard of it."
 )
 

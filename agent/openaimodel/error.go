@@ -42,6 +42,7 @@ type Error struct {
 	retry       bool
 	accepted    bool // the server may have taken the request in, and even completed it
 	begun       bool // or it may have begun to, before it failed
+	untaken     bool // it has not begun to answer
 	after       time.Duration
 }
 
@@ -84,6 +85,9 @@ func (e *Error) text(server, message string) string {
 
 // Unwrap returns what lies beneath, for instance [agent.ErrModelBehavior]. Its text is not fit to be shown.
 func (e *Error) Unwrap() error { return e.cause }
+
+// Is reports whether target is agent.ErrNotTaken and the server has not begun to answer.
+func (e *Error) Is(target error) bool { return target == agent.ErrNotTaken && e.untaken }
 
 // ErrorClass is what traces call the error: the HTTP status, or unreachable.
 func (e *Error) ErrorClass() string {
@@ -176,6 +180,10 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 	e.retry = retryable(res, e.Code)
 	e.accepted = e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
 	e.begun = e.Status >= 500 || e.Status == http.StatusRequestTimeout
+	switch e.Status { // others may come when the answer had begun, as when it has become too long for the model
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		e.untaken = true
+	}
 	e.after = retryAfter(res.Header)
 	if e.retry && e.after > maxWait {
 		e.hint = strings.TrimPrefix(e.hint+"; it asks to wait "+e.after.Round(time.Second).String(), "; ")
@@ -283,12 +291,13 @@ func (e *Error) broken(res *http.Response, err error, clean *redactor) {
 	case errors.Is(err, errCut), res != nil:
 		e.Message, e.retry, e.accepted = "gave an answer that was cut short or garbled", true, true
 	case errors.Is(err, agent.ErrConfig):
-		e.Message = "was not asked: " + err.Error()
+		e.Message, e.untaken = "was not asked: "+err.Error(), true
 	default:
 		e.Message, e.retry = "cannot be reached: "+clean.text(network(err)), retryableNetwork(err)
 		e.unreachable, e.hint = true, "check OPENAI_BASE_URL and the network"
 		dial, ok := errors.AsType[*net.OpError](err)
 		e.accepted = !ok || dial.Op != "dial" // a connection that came about may have carried the request
+		e.untaken = !e.accepted
 	}
 }
 

@@ -295,3 +295,35 @@ func TestErrorsTellNothingOfHostedToolsAndItems(t *testing.T) {
 		t.Errorf("control: a harmless message did not come through: %v", err)
 	}
 }
+
+// A server that refuses a request before it answers has carried nothing out, and the error says so. A refusal that may
+// come when the answer had begun does not: a conversation may have become too long by what a call has returned.
+func TestRequestsThatWereNotTaken(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		why   string
+		fail  func(*http.Request) (*http.Response, error)
+		taken bool // it may have been
+	}{
+		{"no connection", unreachable, false},
+		{"too fast", answers(429, refusal), false},
+		{"no key", answers(401, refusal), false},
+		{"no right", answers(403, refusal), false},
+		{"a bad request", answers(400, refusal), true},
+		{"something it needs has failed", answers(424, refusal), true},
+		{"a server error", answers(500, refusal), true},
+		{"cut short", answers(200, `{"id":"r","output":[`), true},
+		{"no JSON", answers(200, `<html>`), true},
+		{"silence", silent, true},
+		{"a failed response", answers(200, failedResponse), true},
+	} {
+		var err error
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel(t, roundTripper(tt.fail), func(c *openaimodel.Config) { c.MaxAttempts = 1 })
+			_, err = m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("hello")}})
+		})
+		if err == nil || errors.Is(err, agent.ErrNotTaken) == tt.taken {
+			t.Errorf("%s: %v", tt.why, err)
+		}
+	}
+}

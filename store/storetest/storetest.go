@@ -83,7 +83,7 @@ func runAll(t *testing.T, all []promise, open func(t testing.TB) Harness) {
 }
 
 // patience is how long a subtest waits for what must happen.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 func (p promise) run(t testing.TB, open func(testing.TB) Harness, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

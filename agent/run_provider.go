@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"countersign/agent/internal/strictjson"
+)
+
+// Texts that the model reads about a call of an MCP server that its provider talks to.
+const (
+	textNotTold = "The call was not carried out: another call of the same answer has to be asked about again first. " +
+		"Ask for it once more if it is still needed."
+	textCarriedOut = "This call has been carried out already; do not repeat it. Its output: "
+	textItFailed   = "This call has been tried already, and failed: "
+)
+
+// informed is a call that the provider is being told to carry out.
+type informed struct {
+	call   *call
+	effect Effect
+}
+
+// informs reports whether nothing is left of the turn but calls that the next request tells the provider to carry out.
+func (f *frame) informs() bool {
+	return len(f.calls) > 0 && !slices.ContainsFunc(f.calls, func(c *call) bool { return !c.informs() })
+}
+
+// handsOff reports whether a handoff of the turn is left.
+func (f *frame) handsOff() bool {
+	return slices.ContainsFunc(f.calls, func(c *call) bool { return c.State != callDone && !c.informs() })
+}
+
+// informs reports whether the call is one that the provider is told to carry out with the next request.
+func (c *call) informs() bool { return c.next != nil && c.State == callCleared && c.Output == nil }
+
+// postpone leaves a call that may run to the next request.
+func (l *loop) postpone(c *call, tool *Tool, how ruling) {
+	resumed := c.State == callCleared && !c.recorded
+	c.clear(how)
+	c.recorded = !resumed
+	c.next = &job{call: c, tool: tool, view: l.view(c), how: how, id: l.frame.interruptionID(c.ID), resumed: resumed}
+}
+
+// inform asks the journal, right before a request, about the calls that the request tells the provider to carry out.
+// From then on they may have happened, until confirm has recorded what the provider says of them. It reports whether
+// people have to be asked about one; then the provider is told of none.
+func (l *loop) inform(ctx context.Context) (waits bool, err error) {
+	f := l.frame
+	calls := slices.DeleteFunc(slices.Clone(f.calls), func(c *call) bool { return !c.informs() })
+	if len(calls) == 0 {
+		return false, nil
+	}
+	if err := l.checkpoint(ctx); err != nil { // after a crash no gate is asked about a call that may have begun
+		return false, err
+	}
+	var told []informed
+	for _, c := range calls {
+		j := c.next
+		var effect Effect
+		var s step
+		l.unlocked(func() { effect, s = l.announce(ctx, j) })
+		switch s.act {
+		case actRun:
+			c.recorded, c.unsent = false, false
+			told = append(told, informed{c, effect})
+		case actStop:
+			c.recorded = s.recorded
+			return false, s.err
+		default:
+			l.apply(c, s)
+			l.traceQuestion(ctx, c, s)
+		}
+		if f.waits() {
+			break
+		}
+	}
+	if f.waits() {
+		for _, t := range told {
+			output := ToolOutput{Text: textNotTold, Failed: true}
+			var err error
+			l.unlocked(func() { err = l.done(ctx, t.effect, output) })
+			if err != nil {
+				return false, err
+			}
+			l.apply(t.call, step{act: actAnswer, output: &output})
+		}
+		told = nil
+	}
+	answered := slices.DeleteFunc(calls, func(c *call) bool { return c.Output == nil })
+	l.flush(&batch{calls: answered})
+	l.told = append(l.told, told...)
+	if f.waits() {
+		return true, l.checkpoint(ctx)
+	}
+	return false, nil
+}
+
+// announce asks the journal about one call. The step is actRun where the provider may be told.
+func (l *loop) announce(ctx context.Context, j *job) (effect Effect, s step) {
+	effect, err := l.effect(j)
+	if err == nil {
+		err = stopped(ctx)
+	}
+	if err != nil {
+		return effect, stop(err)
+	}
+	known, s, ends := l.permit(ctx, j, effect)
+	switch {
+	case known != nil:
+		output := alreadyCarriedOut(*known)
+		return effect, step{act: actAnswer, output: &output}
+	case ends:
+		return effect, s
+	}
+	return effect, step{act: actRun}
+}
+
+// approvals returns the items that tell the provider to carry out the calls it has not been told of yet.
+func (l *loop) approvals() (items []Item) {
+	for _, t := range l.told {
+		if t.call.State != callDone {
+			items = append(items, l.frame.outputOf(t.call, ToolOutput{Text: approvalText(true, "")}))
+		}
+	}
+	return items
+}
+
+// keepApprovals takes the approvals that a request held, or will hold, into the conversation.
+func (l *loop) keepApprovals() {
+	items := l.approvals()
+	for _, t := range l.told {
+		if t.call.State == callDone {
+			continue
+		}
+		l.frame.keepAnswer(t.call)
+		l.frame.append(items[0])
+		items = items[1:]
+		t.call.end()
+	}
+}
+
+// notTaken takes note that the provider has not taken a request: what it was to carry out has not begun.
+func (l *loop) notTaken() {
+	for _, t := range l.told {
+		t.call.recorded, t.call.unsent = true, true
+	}
+}
+
+// confirm records what the provider's answer says of the calls that it was told to carry out. Of one of which it says
+// nothing the intent stays open, as after a crash.
+func (l *loop) confirm(ctx context.Context, resp *ModelResponse) error {
+	told := l.told
+	l.told = nil
+	for _, t := range told {
+		output, known := carriedOut(resp.Items, l.frame.callItem(t.call), told, l.frame)
+		if !known {
+			l.log.WarnContext(ctx, "the provider does not say what came of a call that it was told to carry out",
+				"call", excerpt(t.call.ID))
+			continue
+		}
+		var err error
+		l.unlocked(func() { err = l.done(ctx, t.effect, output) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itemMCPCall is the type of the item that says what came of a call of an MCP server.
+const itemMCPCall ItemType = "mcp_call"
+
+// carriedOut returns what a response says of the call that was asked about. A provider that does not name the question
+// is understood where the response has one such call, and one such question was answered.
+func carriedOut(items []Item, asked *Item, told []informed, f *frame) (output ToolOutput, known bool) {
+	var unnamed []mcpCall
+	for i := range items {
+		if items[i].Type != itemMCPCall {
+			continue
+		}
+		var c mcpCall
+		if json.Unmarshal(items[i].Raw, &c) != nil {
+			continue
+		}
+		switch {
+		case c.Request == asked.CallID:
+			return c.result()
+		case c.Request == "" && c.Server == asked.Server && c.Name == asked.Name:
+			unnamed = append(unnamed, c)
+		}
+	}
+	alike := 0
+	for _, t := range told {
+		if it := f.callItem(t.call); it.Server == asked.Server && it.Name == asked.Name {
+			alike++
+		}
+	}
+	if len(unnamed) != 1 || alike != 1 {
+		return ToolOutput{}, false
+	}
+	return unnamed[0].result()
+}
+
+// mcpCall is what an item of that type says.
+type mcpCall struct {
+	Request string          `json:"approval_request_id"`
+	Server  string          `json:"server_label"`
+	Name    string          `json:"name"`
+	Status  string          `json:"status"`
+	Output  *string         `json:"output"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// result returns the output of the call, if it is over.
+func (c *mcpCall) result() (output ToolOutput, over bool) {
+	switch failed := len(c.Error) > 0 && string(c.Error) != "null"; {
+	case failed || c.Status == "failed":
+		return limited(ToolOutput{Text: validText(c.failure()), Failed: true}), true
+	case c.Output == nil && c.Status != "" && c.Status != "completed":
+		return ToolOutput{}, false
+	case c.Output == nil:
+		return ToolOutput{}, true
+	}
+	return limited(ToolOutput{Text: validText(*c.Output)}), true
+}
+
+// failure says why the call failed, as far as the provider says so.
+func (c *mcpCall) failure() string {
+	var text string
+	if json.Unmarshal(c.Error, &text) == nil && text != "" {
+		return text
+	}
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(c.Error, &object) == nil && object.Message != "" {
+		return object.Message
+	}
+	if canonical, err := strictjson.Canonical(c.Error); err == nil && string(canonical) != "null" {
+		return string(canonical)
+	}
+	return "The MCP server does not say why."
+}
+
+// alreadyCarriedOut words, for the model, what is known of a call that the provider was told to carry out: in the place
+// of an approval, which would have it carried out once more.
+func alreadyCarriedOut(output ToolOutput) ToolOutput {
+	text := textCarriedOut + output.Text
+	switch {
+	case output.Failed && output.Text == textNotTold:
+		text = textNotTold
+	case output.Failed:
+		text = textItFailed + output.Text
+	case output.Text == approvalText(true, ""): // an earlier version recorded no more than that
+		text = textGaveUp
+	}
+	return ToolOutput{Text: excerptLong(text), Failed: true}
+}
