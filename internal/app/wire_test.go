@@ -32,9 +32,9 @@ func TestHostedMCP(t *testing.T) {
 	w := newWorld(t, settings{
 		env: []string{"WIKI_TOKEN=" + token},
 		mcp: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "ask", Output: "It is so."},
-			{Name: "write", Output: "Written."}}}},
+			{Name: "write", Output: "Written."}, {Name: "publish", Error: "no such page"}}}},
 		rules: []openaidev.Rule{
-			{User: "wiki (ask|write)", Round: 0, Func: func(turn *openaidev.Turn) openaidev.Reply {
+			{User: "wiki (ask|write|publish)", Round: 0, Func: func(turn *openaidev.Turn) openaidev.Reply {
 				return openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallMCP, Server: "wiki",
 					Name: turn.Match[1], Arguments: `{"page":"home"}`}}}
 			}},
@@ -51,7 +51,13 @@ func TestHostedMCP(t *testing.T) {
 	}
 	w.mustClick(ben, card, "approve")
 	w.answer(thread, "Written.")
-	w.settled(card, "Approved")
+	w.settled(card, "ran")
+
+	thread = w.mention("wiki publish")
+	card = w.card(thread, 1)
+	w.mustClick(ben, card, "approve")
+	w.answer(thread, "no such page")
+	w.settled(card, "failed")
 
 	thread = w.mention("wiki write once more")
 	w.mustClick(ben, w.card(thread, 1), "reject")
@@ -82,6 +88,53 @@ func TestHostedMCP(t *testing.T) {
 		t.Error("the store does not hold what a decision is bound to: the search above proves nothing")
 	}
 	w.verified()
+}
+
+// TestHostedMCPCutOff kills the program while the provider carries out a call that was approved. People are asked what
+// became of it, and the provider is not told again that it is approved.
+func TestHostedMCPCutOff(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	w := newWorld(t, settings{
+		env: []string{"WIKI_TOKEN=x"},
+		mcp: []openaidev.MCPServer{{Label: "wiki", Tools: []openaidev.MCPTool{{Name: "write", Output: "Written."}}}},
+		rules: []openaidev.Rule{
+			{User: "wiki write", Round: 0, Reply: openaidev.Reply{Calls: []openaidev.Call{{Kind: openaidev.CallMCP,
+				Server: "wiki", Name: "write", Arguments: `{"page":"home"}`}}}},
+			{User: "wiki write", Round: 1, Func: func(*openaidev.Turn) openaidev.Reply {
+				select {
+				case begun <- struct{}{}:
+					<-release
+				default:
+				}
+				return openaidev.Reply{Text: "answer: that is all."}
+			}},
+		},
+	})
+	w.write("countersign.yaml", hostedYAML+anybody)
+	bot := w.start()
+	thread := w.mention("wiki write")
+	card := w.card(thread, 1)
+	w.mustClick(ben, card, "approve")
+	<-begun
+	w.settled(card, "running")
+	bot.kill()
+	close(release)
+	next := w.start()
+	question := w.card(thread, 2)
+	shows(t, question, "Did it happen?", "It was begun, and no result came back. It may have happened.")
+	w.settled(card, "unknown whether it ran")
+	w.decides(ben, question, "mark-done", "the page is there")
+	w.answer(thread, "that is all")
+	told := 0
+	for _, r := range w.model.Requests() {
+		told += strings.Count(string(r.Body), `"approve":true`)
+	}
+	last := string(w.model.Requests()[len(w.model.Requests())-1].Body)
+	if told != 1 || !strings.Contains(last, "carried out already") || !strings.Contains(last, "the page is there") {
+		t.Errorf("the provider was told %d times that the call is approved; last:\n%s", told, last)
+	}
+	w.judged(next)
 }
 
 // TestHostedMCPNever lets the provider call what the file says.

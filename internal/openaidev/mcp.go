@@ -37,7 +37,7 @@ type mcpCallItem struct {
 	Arguments         string  `json:"arguments"`
 	Error             *string `json:"error"`
 	Name              string  `json:"name"`
-	Output            string  `json:"output"`
+	Output            *string `json:"output"`
 	ServerLabel       string  `json:"server_label"`
 }
 
@@ -93,10 +93,16 @@ func mcpApproved(b *body, s *ids, servers []MCPServer) []any {
 }
 
 func newMCPCall(s *ids, servers []MCPServer, label, name, arguments string, approved *string) mcpCallItem {
-	return mcpCallItem{
+	it := mcpCallItem{
 		ID: s.next("mcp_", 48), Type: typeMCPCall, Status: "completed", ApprovalRequestID: approved,
-		Arguments: arguments, Name: name, Output: mcpOutput(servers, label, name), ServerLabel: label,
+		Arguments: arguments, Name: name, ServerLabel: label,
 	}
+	if tool := mcpToolOf(servers, label, name); tool.Error != "" {
+		it.Status, it.Error = "failed", &tool.Error
+	} else {
+		it.Output = &tool.Output
+	}
+	return it
 }
 
 // mcpItem is the call itself, or the question whether it may be made.

@@ -32,6 +32,7 @@ type MCPTool struct {
 	Name, Description string
 	Schema            json.RawMessage // of its arguments; empty: any object
 	Output            string
+	Error             string // instead of an output
 }
 
 // AnyRound makes a Rule fit in every round.

@@ -49,7 +49,7 @@ func itemEvents(i int, it any) []event {
 		started = it
 	case mcpCallItem:
 		inner = hostedEvents(i, it.ID, it.Type)
-		it.Status, it.Output = "in_progress", ""
+		it.Status, it.Output = "in_progress", nil
 		started = it
 	case reasoningItem:
 		inner = reasoningEvents(i, it)

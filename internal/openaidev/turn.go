@@ -97,7 +97,8 @@ func newTurn(b *body, servers []MCPServer) *Turn {
 		case it.Type == typeMCPResponse:
 			o := calls[it.ApprovalRequestID]
 			if *it.Approve {
-				o.Text = mcpOutput(servers, servedBy[o.CallID], o.Name)
+				made := mcpToolOf(servers, servedBy[o.CallID], o.Name)
+				o.Text = made.Output + made.Error
 			} else {
 				o.Text = strings.TrimSpace("denied " + it.Reason)
 			}
@@ -116,16 +117,16 @@ func newTurn(b *body, servers []MCPServer) *Turn {
 	return t
 }
 
-// mcpOutput is what a tool of an MCP server returns.
-func mcpOutput(servers []MCPServer, label, name string) string {
+// mcpToolOf is the tool of an MCP server; one that returns nothing where the server has none of that name.
+func mcpToolOf(servers []MCPServer, label, name string) MCPTool {
 	for _, s := range servers {
 		for _, t := range s.Tools {
 			if s.Label == label && t.Name == name {
-				return t.Output
+				return t
 			}
 		}
 	}
-	return ""
+	return MCPTool{}
 }
 
 // Missing returns the first of the names that no tool on offer has, or "".
