@@ -48,6 +48,12 @@ func TestConfiguration(t *testing.T) {
 		{"a schema that is no object",
 			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: json.RawMessage(`[]`)}), "Parameters"},
 		{"a negative timeout", with(agent.Tool{Name: "a", Invoke: invoke, Timeout: -1}), "negative"},
+		{"a timeout of nothing", with(agent.Tool{Name: "a", External: true, Timeout: 1}), "Invoke"},
+		{"a timeout of an agent", with(func() agent.Tool {
+			t := good.AsTool("helper", "Helps.")
+			t.Timeout = 1
+			return t
+		}()), "MaxTurns"},
 		{"arguments nobody validates",
 			with(agent.Tool{Name: "a", Invoke: invoke, Parameters: schema}), "needs Validate"},
 		{"a function that is not there", with(agent.NewTool[struct{}, string]("a", "", nil)), "Invoke"},

@@ -34,6 +34,7 @@ var (
 	errWire          = errors.New("its Wire is unknown")
 	errCustom        = errors.New("a tool that takes text or the provider's own form has no Fields")
 	errNoAgentUse    = errors.New("its Use is that of an agent, and it is none")
+	errTimeout       = errors.New("only a tool with an Invoke function has a Timeout; see Use.MaxTurns for an agent")
 	errInvokes       = errors.New("a tool is External or has an Invoke function, not both")
 )
 
@@ -65,6 +66,8 @@ func (t *Tool) check() error {
 		return errKind
 	case t.Timeout < 0:
 		return fmt.Errorf("the Timeout %v is negative", t.Timeout)
+	case t.Timeout > 0 && t.Invoke == nil:
+		return errTimeout
 	case t.agent == nil && (t.Use.MaxTurns != 0 || t.Use.Input != nil):
 		return errNoAgentUse
 	case t.Wire == WireHosted || t.hosted != nil:
