@@ -95,6 +95,9 @@ type Result struct {
 	// GuardrailResults are what guardrails said in this Run or Resume, in the order in which they did, also inside
 	// agents used as tools. RunState.GuardrailResults has those of the whole run.
 	GuardrailResults []guardrail.Result
+	// NotTaken are the ids of the effects that did not happen, although the journal has their intents, because the
+	// provider has not taken the request that told it to carry the calls out. See ErrNotTaken.
+	NotTaken []string
 }
 
 // Run starts a with the input and goes on until the agent answers or every open call waits. When err is not nil the

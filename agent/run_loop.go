@@ -32,6 +32,7 @@ type execution struct {
 
 	guardrails       []guardrail.Result // what guardrails said in this execution; under the state's lock
 	checkpointFailed bool
+	untaken          []string // Result.NotTaken; under the state's lock
 }
 
 // loop runs one conversation of an execution.
@@ -46,6 +47,9 @@ type loop struct {
 }
 
 func (x *execution) loop(f *frame) *loop {
+	for _, c := range f.calls { // what an earlier execution found out is found out anew
+		c.next = nil
+	}
 	log := x.base.With("run", x.state.id, "agent", f.agent)
 	return &loop{execution: x, frame: f, agent: x.state.graph[f.agent], log: log}
 }
@@ -165,11 +169,16 @@ func (l *loop) work(ctx context.Context, fresh bool) (waits bool, err error) {
 	case f.waits():
 		return len(f.questions(nil, unanswered)) > 0, nil // an answer may have been recorded meanwhile
 	case f.handsOff(): // nothing else is left
+		l.holdBack()
 		waits, err := l.inform(ctx) // the next agent's request tells the provider
 		if waits || err != nil {
 			return waits, err
 		}
+		before := len(f.items)
 		l.keepApprovals()
+		if l.events != nil {
+			l.emitItems(f.path(), before)
+		}
 		return false, l.traceHandoff(ctx, l.handOver)
 	}
 	return false, l.endTurn(ctx)
@@ -205,7 +214,7 @@ func (x *execution) checkpoint(ctx context.Context) error {
 func (x *execution) finish(err error) (*Result, error) {
 	s := x.state
 	result := &Result{State: s, Interruptions: s.Undecided(), NewItems: slices.Clone(s.frame.own(x.first))}
-	result.GuardrailResults = x.guardrails
+	result.GuardrailResults, result.NotTaken = x.guardrails, x.untaken
 	if err != nil {
 		return result, fmt.Errorf("run %s: %w", s.id, err)
 	}

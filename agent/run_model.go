@@ -41,9 +41,16 @@ func (l *loop) turn(ctx context.Context) (waits bool, err error) {
 		return false, fmt.Errorf("model call of turn %d: %w", f.turn+1, err)
 	}
 	before := len(f.items)
-	repeated, err := f.accept(resp, l.idle, l.keepApprovals)
+	// An answer that holds nothing new leaves the approvals at the end, and the provider would be told once more.
+	repeated, err := f.accept(resp, l.idle || len(l.told) > 0, l.keepApprovals)
 	if err != nil {
-		return false, fmt.Errorf("turn %d: %w", f.turn+1, err)
+		err = fmt.Errorf("turn %d: %w", f.turn+1, err)
+		if resp != nil { // what it says of calls has happened
+			if failed := l.confirm(ctx, resp); failed != nil {
+				err = errors.Join(err, failed)
+			}
+		}
+		return false, err
 	}
 	l.idle = len(f.items) == before
 	if len(repeated) > 0 {

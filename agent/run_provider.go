@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"countersign/agent/internal/strictjson"
@@ -12,6 +14,8 @@ import (
 const (
 	textNotTold = "The call was not carried out: another call of the same answer has to be asked about again first. " +
 		"Ask for it once more if it is still needed."
+	textOtherAgent = "The call was not carried out: another agent was to take over that has another MCP server of " +
+		"this name."
 	textCarriedOut = "This call has been carried out already; do not repeat it. Its output: "
 	textItFailed   = "This call has been tried already, and failed: "
 )
@@ -55,8 +59,16 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 	if err := l.checkpoint(ctx); err != nil { // after a crash no gate is asked about a call that may have begun
 		return false, err
 	}
+	// A permission to try a call again is used last: it is lost where another call has to be asked about first.
+	order := slices.Clone(calls)
+	slices.SortStableFunc(order, func(a, b *call) int { return a.tries() - b.tries() })
 	var told []informed
-	for _, c := range calls {
+	for _, c := range order {
+		if moved, err := l.moved(ctx, c); err != nil {
+			return false, err
+		} else if moved {
+			break
+		}
 		j := c.next
 		var effect Effect
 		var s step
@@ -67,6 +79,7 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 			told = append(told, informed{c, effect})
 		case actStop:
 			c.recorded = s.recorded
+			l.notTold(told)
 			return false, s.err
 		default:
 			l.apply(c, s)
@@ -78,6 +91,13 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 	}
 	if f.waits() {
 		for _, t := range told {
+			if t.effect.Retry { // whether it had happened before is as unknown as it was
+				var s step
+				l.unlocked(func() { s = l.doubt(ctx, t.call.next, t.effect) })
+				l.apply(t.call, s)
+				l.traceQuestion(ctx, t.call, s)
+				continue
+			}
 			output := ToolOutput{Text: textNotTold, Failed: true}
 			var err error
 			l.unlocked(func() { err = l.done(ctx, t.effect, output) })
@@ -95,6 +115,35 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 		return true, l.checkpoint(ctx)
 	}
 	return false, nil
+}
+
+// tries is 1 for a call that people let be tried again, else 0.
+func (c *call) tries() int {
+	if c.Question == OutcomeUnknown {
+		return 1
+	}
+	return 0
+}
+
+// moved has people asked again about a call whose server is, in the request, not the one that they were asked about.
+func (l *loop) moved(ctx context.Context, c *call) (moved bool, err error) {
+	f := l.frame
+	tool := f.tool(c)
+	switch {
+	case tool == nil:
+		return false, fmt.Errorf("%w: %q of agent %q has an open call", ErrUnknownTool, excerpt(c.Tool), f.agent)
+	case f.unchanged(c, tool):
+		return false, nil
+	}
+	s := step{act: actAsk, question: cmp.Or(c.Question, Confirm), renew: true, attempt: c.Attempt}
+	if !c.recorded || s.question == OutcomeUnknown {
+		s.question, s.attempt = OutcomeUnknown, c.Attempt+1
+	}
+	c.Kind = tool.kind()
+	c.bind(f.definition(c, tool))
+	l.apply(c, s)
+	l.traceQuestion(ctx, c, s)
+	return true, nil
 }
 
 // announce asks the journal about one call. The step is actRun where the provider may be told.
@@ -115,6 +164,40 @@ func (l *loop) announce(ctx context.Context, j *job) (effect Effect, s step) {
 		return effect, s
 	}
 	return effect, step{act: actRun}
+}
+
+// holdBack answers the calls of MCP servers of which an agent that may take over has another one under the name: its
+// request would tell the provider that a call of that one is approved.
+func (l *loop) holdBack() {
+	f := l.frame
+	var b batch
+	for _, c := range f.calls {
+		if !c.informs() || !slices.ContainsFunc(f.calls, func(h *call) bool { return l.leaves(c, h) }) {
+			continue
+		}
+		text := textOtherAgent
+		if !c.recorded || c.Question == OutcomeUnknown {
+			text = textGaveUp
+		}
+		l.apply(c, step{act: actAnswer, output: &ToolOutput{Text: text, Failed: true}})
+		b.calls = append(b.calls, c)
+	}
+	l.flush(&b)
+}
+
+// leaves reports whether the handoff, if it is one, leads to an agent that has another server
+// under the name of the call's.
+func (l *loop) leaves(c, handoff *call) bool {
+	f := l.frame
+	if handoff.State == callDone {
+		return false
+	}
+	h := f.tool(handoff)
+	if h == nil || h.handoff == nil {
+		return false
+	}
+	server := l.state.graph[h.handoff.Agent.Name].ownTools().find(f.callItem(c))
+	return server != nil && !f.unchanged(c, server)
 }
 
 // approvals returns the items that tell the provider to carry out the calls it has not been told of yet.
@@ -142,9 +225,13 @@ func (l *loop) keepApprovals() {
 }
 
 // notTaken takes note that the provider has not taken a request: what it was to carry out has not begun.
-func (l *loop) notTaken() {
-	for _, t := range l.told {
+func (l *loop) notTaken() { l.notTold(l.told) }
+
+// notTold takes note that the provider has not been told of calls whose intents are recorded.
+func (l *loop) notTold(calls []informed) {
+	for _, t := range calls {
 		t.call.recorded, t.call.unsent = true, true
+		l.untaken = append(l.untaken, t.effect.ID)
 	}
 }
 
@@ -175,7 +262,7 @@ const itemMCPCall ItemType = "mcp_call"
 // carriedOut returns what a response says of the call that was asked about. A provider that does not name the question
 // is understood where the response has one such call, and one such question was answered.
 func carriedOut(items []Item, asked *Item, told []informed, f *frame) (output ToolOutput, known bool) {
-	var unnamed []mcpCall
+	var named, unnamed []mcpCall
 	for i := range items {
 		if items[i].Type != itemMCPCall {
 			continue
@@ -186,10 +273,13 @@ func carriedOut(items []Item, asked *Item, told []informed, f *frame) (output To
 		}
 		switch {
 		case c.Request == asked.CallID:
-			return c.result()
+			named = append(named, c)
 		case c.Request == "" && c.Server == asked.Server && c.Name == asked.Name:
 			unnamed = append(unnamed, c)
 		}
+	}
+	if len(named) > 0 {
+		return resultOf(named)
 	}
 	alike := 0
 	for _, t := range told {
@@ -201,6 +291,20 @@ func carriedOut(items []Item, asked *Item, told []informed, f *frame) (output To
 		return ToolOutput{}, false
 	}
 	return unnamed[0].result()
+}
+
+// resultOf returns the output of a call that the provider has tried as often as it says: it has happened if one try
+// says so, and has failed if all of them did.
+func resultOf(tries []mcpCall) (output ToolOutput, over bool) {
+	over = true
+	for i := range tries {
+		out, ended := tries[i].result()
+		if ended && !out.Failed {
+			return out, true
+		}
+		output, over = out, over && ended
+	}
+	return output, over
 }
 
 // mcpCall is what an item of that type says.

@@ -58,7 +58,7 @@ func (f *frame) clone(s *RunState, parent *frame, outer *call, copies map[*frame
 // for the decision.
 func (c *call) clone() *call {
 	own := *c
-	own.Nested = nil
+	own.Nested, own.next = nil, nil
 	if c.Decision != nil {
 		d := *c.Decision
 		own.Decision = &d

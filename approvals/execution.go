@@ -102,6 +102,9 @@ func (x *execution) advance(ctx context.Context) error {
 			x.state = result.State
 		}
 		result, err = x.resend(ctx, result, err)
+		if result != nil {
+			x.untaken = result.NotTaken
+		}
 		if err != nil || len(result.Interruptions) == 0 {
 			return err
 		}

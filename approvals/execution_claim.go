@@ -32,6 +32,7 @@ type execution struct {
 	asked    []*Request      // questions to create
 	history  int             // items of earlier runs at the start of the conversation
 	journal  *journal
+	untaken  []string // effects of which the model's provider has not taken the request
 
 	// covered are the grants that calls of the turn were approved under, by interruption. It is not changed while calls
 	// run.

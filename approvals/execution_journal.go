@@ -36,7 +36,6 @@ type attempt struct {
 	number int
 	nonce  string
 	done   bool // what came of it is recorded
-	hosted bool // the model's provider is told to carry it out
 }
 
 func newJournal(x *execution) *journal {
@@ -149,7 +148,7 @@ func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOu
 		return nil, err
 	}
 	j.mu.Lock()
-	j.attempts[e.ID] = attempt{number, p.nonce, out != nil, e.Call.Kind == agent.KindHostedMCP}
+	j.attempts[e.ID] = attempt{number, p.nonce, out != nil}
 	j.mu.Unlock()
 	if out == nil {
 		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
@@ -185,17 +184,9 @@ func (j *journal) unheard() bool {
 	return false
 }
 
-// notTaken records of the calls that the model's provider was to carry out that it has not taken the request.
-func (j *journal) notTaken(ctx context.Context) error {
-	j.mu.Lock()
-	var ids []string
-	for id, a := range j.attempts {
-		if a.hosted && !a.done {
-			ids = append(ids, id)
-		}
-	}
-	j.mu.Unlock()
-	for _, id := range ids {
+// notTaken records of the effects that the model's provider was to bring about that it has not taken the request.
+func (j *journal) notTaken(ctx context.Context, effects []string) error {
+	for _, id := range effects {
 		if err := j.done(ctx, agent.Effect{ID: id}, agent.ToolOutput{Text: notTakenText, Failed: true}); err != nil {
 			return err
 		}

@@ -185,6 +185,7 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeNone:
 			err = x.taken(c, r, RequestStale,
 				wordsAskedAgainApproval)
+		case i < 0 && r.retriesLater(): // it is used up when the provider is told
 		default:
 			r.Applied = true
 			c.touched(r)
@@ -194,6 +195,14 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		}
 	}
 	return decided, nil
+}
+
+// retriesLater reports whether people have let a call be tried again that the model's provider carries out: it is told
+// when nothing of the same answer waits any more.
+func (r *RequestHead) retriesLater() bool {
+	d := r.Settler()
+	return r.Kind == agent.OutcomeUnknown && r.Status == RequestApproved && r.Tool.Kind == agent.KindHostedMCP &&
+		d != nil && d.Verdict == Retry
 }
 
 // taken ends a request that the run does not ask about any more.
@@ -321,7 +330,9 @@ func (c *txn) doubted(interruption string, earlier []*RequestHead) error {
 // finish ends the run with its answer.
 func (x *execution) finish(ctx context.Context) error {
 	err := x.end(ctx, ending{
-		to: RunDone, data: auditData{Turns: x.state.Turn()}, unheard: x.journal != nil && x.journal.unheard(),
+		to: RunDone, data: auditData{Turns: x.state.Turn()},
+		unheard: x.journal != nil && x.journal.unheard() ||
+			slices.ContainsFunc(x.state.Items()[x.history:], asksForProvider),
 	})
 	if err == nil {
 		x.reached = FollowAnswered
@@ -329,11 +340,15 @@ func (x *execution) finish(ctx context.Context) error {
 	return err
 }
 
+// asksForProvider reports whether the item asks for a call that the model's provider carries out. Where nobody had to
+// be asked about it, an earlier execution may know alone that nothing was heard of it.
+func asksForProvider(it agent.Item) bool { return it.Type == agent.ItemMCPApprovalRequest }
+
 // fail ends the run and tells people why.
 func (x *execution) fail(ctx context.Context, err error) error {
 	x.log.ErrorContext(ctx, "run failed", "run", x.run.ID, "error", err)
-	if errors.Is(err, agent.ErrNotTaken) && x.journal != nil {
-		if err := x.journal.notTaken(ctx); err != nil { // then nobody knows what came of them
+	if len(x.untaken) > 0 {
+		if err := x.journal.notTaken(ctx, x.untaken); err != nil { // then nobody knows what came of them
 			x.log.ErrorContext(ctx, "calls that were not carried out are not recorded", "run", x.run.ID, "error", err)
 		}
 	}

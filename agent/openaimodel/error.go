@@ -41,7 +41,6 @@ type Error struct {
 	unreachable bool // Message has the words of the network in it
 	retry       bool
 	accepted    bool // the server may have taken the request in, and even completed it
-	begun       bool // or it may have begun to, before it failed
 	untaken     bool // it has not begun to answer
 	after       time.Duration
 }
@@ -114,7 +113,6 @@ func serverName(base string) string {
 // failure says what an attempt failed of.
 func (m *Model) failure(req *agent.ModelRequest, res *http.Response, err error) *Error {
 	e := &Error{server: m.server, api: m.api.name(), cause: err}
-	defer func() { e.begun = e.begun || e.accepted }()
 	clean := newRedactor(m.cfg.APIKey, req)
 	if res != nil {
 		e.RequestID = identifier(res.Header.Get("X-Request-Id"))
@@ -179,7 +177,6 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 	}
 	e.retry = retryable(res, e.Code)
 	e.accepted = e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
-	e.begun = e.Status >= 500 || e.Status == http.StatusRequestTimeout
 	switch e.Status { // others may come when the answer had begun, as when it has become too long for the model
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		e.untaken = true
@@ -236,7 +233,7 @@ func hint(status int, code string, noKey bool) string {
 
 // ended fills in a response that the provider ended early.
 func (e *Error) ended(cut *ended, clean *redactor) {
-	e.Code, e.begun = identifier(cut.code), true
+	e.Code = identifier(cut.code)
 	switch {
 	case cut.status == statusIncomplete && cut.code == "max_output_tokens":
 		e.Message = "stopped the answer at the token limit"

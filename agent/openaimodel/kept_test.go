@@ -203,6 +203,7 @@ func TestApprovedCallIsNotSentTwice(t *testing.T) {
 		{"a gateway that gave up", answers(504, refusal), false},
 		{"a server error", answers(500, refusal), false},
 		{"a failed response", answers(200, failedResponse), false},
+		{"a conflict", answers(409, refusal), false},
 		{"no connection", unreachable, true},
 		{"too fast", answers(429, refusal), true},
 	} {

@@ -44,7 +44,7 @@ func (m *Model) ask(
 			failure.retry = false
 			failure.hint = "the conversation that the server keeps may have got the turn nevertheless"
 		}
-		if failure.retry && failure.begun && len(req.OpenApprovals()) > 0 {
+		if failure.retry && !failure.untaken && len(req.OpenApprovals()) > 0 {
 			failure.retry = false
 			failure.hint = "a call of an MCP server that was approved may have been carried out nevertheless"
 		}
