@@ -185,8 +185,8 @@ func (l *loop) holdBack() {
 	l.flush(&b)
 }
 
-// leaves reports whether the handoff, if it is one, leads to an agent that has another server
-// under the name of the call's.
+// leaves reports whether the handoff, if it is one, leads to an agent that has another server under the name of the
+// call's.
 func (l *loop) leaves(c, handoff *call) bool {
 	f := l.frame
 	if handoff.State == callDone {

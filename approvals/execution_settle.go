@@ -332,12 +332,18 @@ func (x *execution) finish(ctx context.Context) error {
 	err := x.end(ctx, ending{
 		to: RunDone, data: auditData{Turns: x.state.Turn()},
 		unheard: x.journal != nil && x.journal.unheard() ||
-			slices.ContainsFunc(x.state.Items()[x.history:], asksForProvider),
+			slices.ContainsFunc(x.newItems(), asksForProvider),
 	})
 	if err == nil {
 		x.reached = FollowAnswered
 	}
 	return err
+}
+
+// newItems are the items of the run's own conversation but for those of earlier runs at its start.
+func (x *execution) newItems() []agent.Item {
+	items := x.state.Items()
+	return items[min(x.history, len(items)):]
 }
 
 // asksForProvider reports whether the item asks for a call that the model's provider carries out. Where nobody had to
