@@ -27,6 +27,12 @@ var bugs = []bug{
 		"^TestCrashEverywhere$|^TestUnknownOutcomeAsksAPerson$|^TestIdempotentTool",
 		edit{"return c.PutEffect(rec)", "return nil"},
 		edit{`fault.Point("effect.after_tool_before_commit")`, "if true { return nil }"}),
+	{
+		name: "provider_told_again", what: "after a crash the provider is told again to carry out a call", in: "agent",
+		edits: []edit{{"|| j.tool.agent != nil || c.unsent,",
+			"|| j.tool.agent != nil || c.unsent || j.tool.Wire == WireHosted,"}},
+		test: []string{"./agent", "-run", "^TestDialogues$/^c08_hosted"},
+	},
 	simulated("outbox_popped", "a notification leaves the outbox before it is posted", "approvals",
 		edit{`fault.Point("outbox.claimed")`, `
 			popped := update(ctx, q.store, n.Workspace, func(c *txn) error { return c.DeleteNotification(n) })
