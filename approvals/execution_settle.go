@@ -185,6 +185,8 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 		case r.Status == RequestApproved && i >= 0 && r.Outcome == OutcomeNone:
 			err = x.taken(c, r, RequestStale,
 				wordsAskedAgainApproval)
+		case r.Status == RequestApproved && i >= 0 && r.Kind == agent.ExternalResult: // what was said reached nobody
+			err = x.taken(c, r, RequestStale, wordsAskedAgainTool)
 		default:
 			r.Applied = true
 			c.touched(r)
