@@ -226,3 +226,60 @@ func (w *world) both(thread string) []slackdev.Message {
 	w.card(thread, 2)
 	return w.cards(thread)
 }
+
+// TestRemovedFromAPrivateChannel: the bot is removed from a private channel while a call runs there. The next card and
+// the answer go to the requester, and say why they are there; once the bot is back, whoever may decide finds the
+// request.
+func TestRemovedFromAPrivateChannel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{slack: slackdev.Config{Channels: []slackdev.Channel{{ID: general, Private: true,
+		Members: []string{ann, ben, cleo}, BotMember: true}}}})
+	w.start()
+	thread := w.mention("pay 5 then 6")
+	release := w.effects.holdBack()
+	w.mustClick(ben, w.card(thread, 1), "approve")
+	<-w.effects.came
+	bot := w.slack.Config().App.BotUserID
+	if err := w.slack.Leave(general, bot); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	dm := w.slack.DM(ann)
+	inDM := func(words ...string) (found slackdev.Message) {
+		t.Helper()
+		w.until(fmt.Sprintf("a direct message with %q", words), func() bool {
+			for _, m := range w.slack.Messages(dm) {
+				has := true
+				for _, word := range words {
+					has = has && strings.Contains(m.Shown(), word)
+				}
+				if has {
+					found = m
+				}
+			}
+			return found.TS != ""
+		})
+		return found
+	}
+	inDM("pay: 5", "Approved by <@U0BEN>", "ran")
+	card := inDM("I am not in <#C0GENERAL> any more, so this stands here instead.", "Nobody else sees this message",
+		"pay: 6", "Needs 1 of the members")
+	if err := w.slack.Join(general, bot); err != nil {
+		t.Fatal(err)
+	}
+	id := w.pending()
+	if list := w.ephemeral(cleo, ""); !strings.Contains(list, id) {
+		t.Errorf("cleo's list: %s", list)
+	}
+	if shown := w.ephemeral(cleo, "show "+id); !strings.Contains(shown, "pay: 6") {
+		t.Errorf("cleo is shown: %s", shown)
+	}
+	all := w.slack.Ephemerals(cleo)
+	w.mustClick(cleo, all[len(all)-1], "approve")
+	inDM("<@U0ANN> asks in <#C0GENERAL>", "pay: 6", "Approved by <@U0CLEO>", "ran")
+	if m, _ := w.slack.Message(dm, card.TS); decidable(m) {
+		t.Errorf("the card in the direct message can be decided:\n%s", m.Shown())
+	}
+	w.answer(thread, "R-2")
+	w.verified()
+}
