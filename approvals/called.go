@@ -258,7 +258,7 @@ func (c *calling) group(ctx context.Context, group string) {
 
 // standIns calls those who decide for u while u is away.
 func (c *calling) standIns(ctx context.Context, u UserID) {
-	for _, d := range c.delegates(ctx, u) {
+	for _, d := range c.delegates(ctx, u, true) {
 		c.person(d, c.sees(ctx, d))
 	}
 }

@@ -64,7 +64,7 @@ func (w *roll) add(ctx context.Context, a Approvers) {
 	for _, u := range a.Users {
 		if w.could(ctx, u) {
 			w.name(u)
-			w.nameAll(w.delegates(ctx, u))
+			w.nameAll(w.delegates(ctx, u, false))
 		}
 	}
 	for _, group := range a.Groups {
@@ -84,7 +84,7 @@ func (w *roll) add(ctx context.Context, a Approvers) {
 			w.nameAll(could)
 		}
 		for _, u := range could {
-			w.nameAll(w.delegates(ctx, u))
+			w.nameAll(w.delegates(ctx, u, false))
 		}
 	}
 }
@@ -131,8 +131,8 @@ func (w *roll) could(ctx context.Context, u UserID) bool {
 	return err == nil
 }
 
-// delegates returns who could answer now for u, who could answer and is away.
-func (w *roll) delegates(ctx context.Context, u UserID) (all []UserID) {
+// delegates returns who could answer now for u, who could answer and is away; unsure: also whoever cannot be looked up.
+func (w *roll) delegates(ctx context.Context, u UserID, unsure bool) (all []UserID) {
 	for _, d := range w.delegations {
 		if d.From != u || !w.now.Before(d.Until) || w.r.decidedBy(d.To) != nil || slices.Contains(all, d.To) {
 			continue
@@ -143,8 +143,9 @@ func (w *roll) delegates(ctx context.Context, u UserID) (all []UserID) {
 		}
 		w.rights(ctx, []UserID{d.To}, &w.r.Requirement, w.current)
 		err := w.mayAnswerBoth(&w.r.RequestHead, w.current, voter{d.To, u}, w.now)
-		w.More = w.More || errors.Is(err, ErrUnavailable)
-		if err == nil {
+		unknown := errors.Is(err, ErrUnavailable)
+		w.More = w.More || unknown
+		if err == nil || unsure && unknown && !errors.Is(err, errNotGathered) {
 			all = append(all, d.To)
 		}
 	}
