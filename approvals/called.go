@@ -160,6 +160,7 @@ func (c *calling) set(ctx context.Context, a Approvers) {
 	for _, u := range a.Users {
 		if c.could(ctx, u) {
 			c.person(u, c.sees(ctx, u))
+			c.standIns(ctx, u)
 		}
 	}
 	for _, group := range a.Groups {
@@ -249,6 +250,16 @@ func (c *calling) group(ctx context.Context, group string) {
 		if !byHandle {
 			c.person(u, true)
 		}
+	}
+	for _, u := range could {
+		c.standIns(ctx, u)
+	}
+}
+
+// standIns calls those who decide for u while u is away.
+func (c *calling) standIns(ctx context.Context, u UserID) {
+	for _, d := range c.delegates(ctx, u, true) {
+		c.person(d, c.sees(ctx, d))
 	}
 }
 

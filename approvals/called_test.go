@@ -30,6 +30,11 @@ func TestPeopleAreCalledInAnOutage(t *testing.T) {
 			approvals.Called{Copies: []approvals.Copy{approvals.CopyFor(bob), approvals.CopyFor(out)}},
 		},
 		{
+			"people who are away", func(b *bench) { b.people.fail(outage); b.policy.delegates(onLeave(out, bob)...) },
+			approvals.Approvers{Users: []approvals.UserID{bob}},
+			approvals.Called{Copies: []approvals.Copy{approvals.CopyFor(bob), approvals.CopyFor(out)}},
+		},
+		{
 			"members of a group", func(b *bench) { b.people.failGroups(outage) },
 			approvals.Approvers{Groups: []string{"S1"}}, approvals.Called{Groups: []string{"S1"}},
 		},

@@ -55,11 +55,12 @@ func (f *facts) delegated(v voter, now time.Time) error {
 	}) {
 		return nil
 	}
-	return refuse(ErrUnauthorized, wordsNoDelegate(v.on.Local()))
+	return refuse(ErrUnauthorized, wordsNoDelegate)
 }
 
 // stands returns as whom the person of d answers r. Whoever does not say so answers for themselves if they may, and
-// else for the one person for whom they may.
+// else for the one person for whom they may and who has no answer yet. Whoever has answered is not asked for whom they
+// would once more.
 func (f *facts) stands(r *RequestHead, current *Requirement, d *Decision, now time.Time) (voter, error) {
 	own := d.voter()
 	err := f.mayAnswerBoth(r, current, own, now)
@@ -86,21 +87,26 @@ func (f *facts) stands(r *RequestHead, current *Requirement, d *Decision, now ti
 	switch {
 	case unknown != nil:
 		return own, unknown
-	case len(possible) == 1:
-		return possible[0], nil
-	case len(possible) > 1:
-		return own, severally(possible)
+	case len(possible) == 0:
+		return own, err
 	}
-	return own, err
+	left := slices.DeleteFunc(slices.Clone(possible), func(v voter) bool { return r.decidedBy(v.on) != nil })
+	switch {
+	case len(left) == 1:
+		return left[0], nil
+	case len(left) == 0 || r.decidedBy(d.By) != nil:
+		return possible[0], nil
+	}
+	return own, severally(left)
 }
 
 // severally refuses an answer that could be for several people.
 func severally(all []voter) error {
-	var names []string
+	var ids, names []string
 	for _, v := range all {
-		names = append(names, v.on.Local())
+		ids, names = append(ids, string(v.on)), append(names, v.on.Local())
 	}
-	return refuse(ErrUnauthorized, wordsForWhom(join(names)))
+	return RuleForWhom.refuse(ErrUnauthorized, strings.Join(ids, " "), wordsForWhom(join(names)))
 }
 
 // mayDecide is stands for somebody who has not answered yet, and does not say as whom they would.

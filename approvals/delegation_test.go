@@ -3,6 +3,7 @@ package approvals_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,6 +217,97 @@ func TestDelegateOfSeveral(t *testing.T) {
 		t.Errorf("somebody with a right of their own answers for themselves: %v", err)
 	}
 	b.stop()
+}
+
+// TestDelegateOfSeveralOfWhomOneHasAnswered: a press counts for whoever has no answer yet, and a delegate who has
+// answered is told of that rather than asked for whom.
+func TestDelegateOfSeveralOfWhomOneHasAnswered(t *testing.T) {
+	t.Parallel()
+	dan := user("dan")
+	b, r := waitingFor(t, named(2, bob, cara), onLeave(dan, bob, cara)...)
+	if _, err := b.onBehalf(r, dan, cara); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.onBehalf(r, dan, ""); !errors.Is(err, approvals.ErrConflict) {
+		t.Errorf("dan once more: %v", err)
+	}
+	b.stop()
+	b, r = waitingFor(t, named(2, bob, cara), onLeave(dan, bob, cara)...)
+	b.must(r, bob, approvals.Approve, "")
+	if got, err := b.onBehalf(r, dan, ""); err != nil || got.Settler().For != cara {
+		t.Errorf("dan, after bob himself: %v", err)
+	}
+	b.stop()
+}
+
+// TestDelegatesAreCalled: who decides for somebody whom the policy names is called beside them, where they see the card
+// or by themselves, and nobody who may not decide.
+func TestDelegatesAreCalled(t *testing.T) {
+	t.Parallel()
+	dan := user("dan")
+	ended := approvals.Delegation{From: bob, To: dan, Until: time.Now().Add(-time.Minute)}
+	for name, tt := range map[string]struct {
+		set    approvals.Approvers
+		all    []approvals.Delegation
+		copies []approvals.Copy
+		users  []approvals.UserID
+	}{
+		"of a person": {
+			approvals.Approvers{Users: []approvals.UserID{bob}}, onLeave(dan, bob),
+			[]approvals.Copy{approvals.CopyFor(dan)}, []approvals.UserID{bob},
+		},
+		"who sees the card": {
+			approvals.Approvers{Users: []approvals.UserID{bob}}, onLeave(cara, bob), nil,
+			[]approvals.UserID{bob, cara},
+		},
+		"of a member of a group": {
+			approvals.Approvers{Groups: []string{"S1"}}, onLeave(dan, bob),
+			[]approvals.Copy{approvals.CopyFor(dan)}, nil,
+		},
+		"whose time is over": {
+			approvals.Approvers{Users: []approvals.UserID{bob}}, []approvals.Delegation{ended}, nil,
+			[]approvals.UserID{bob},
+		},
+		"who asked": {
+			approvals.Approvers{Users: []approvals.UserID{bob}}, onLeave(ann, bob), nil, []approvals.UserID{bob},
+		},
+		"of several": {
+			approvals.Approvers{Users: []approvals.UserID{bob, cara}}, onLeave(dan, bob, cara),
+			[]approvals.Copy{approvals.CopyFor(dan)}, []approvals.UserID{bob, cara},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.people.put(approvals.Person{ID: dan, Name: "dan", Regular: true})
+			b.people.setGroup("S1", bob)
+			b.policy.always(with(func(q *approvals.Requirement) {
+				q.SelfApproval = false
+				askOf(q, tt.set)
+			}))
+			b.policy.delegates(tt.all...)
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			r := b.pending(id)[0]
+			if !slices.Equal(r.Called.Copies, tt.copies) || !slices.Equal(r.Called.Users, tt.users) {
+				t.Errorf("called are %+v", r.Called)
+			}
+			who, err := b.service.Awaited(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range tt.all {
+				could := d.To != ann && d.Until.After(time.Now())
+				if slices.Contains(who.Users, d.To) != could {
+					t.Errorf("a reminder is for %+v", who)
+				}
+			}
+			b.stop()
+		})
+	}
 }
 
 // TestSelfApprovalByADelegate is the requester's where the policy lets them.

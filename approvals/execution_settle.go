@@ -186,6 +186,8 @@ func (x *execution) reconcile(c *txn, requests []*RequestHead, open []agent.Inte
 			err = x.taken(c, r, RequestStale,
 				wordsAskedAgainApproval)
 		case i < 0 && r.retriesLater(): // it is used up when the provider is told
+		case r.Status == RequestApproved && i >= 0 && r.Kind == agent.ExternalResult: // what was said reached nobody
+			err = x.taken(c, r, RequestStale, wordsAskedAgainTool)
 		default:
 			r.Applied = true
 			c.touched(r)

@@ -163,6 +163,39 @@ func TestQuestionHasNoCallback(t *testing.T) {
 	}
 }
 
+// TestQuestionOfAChangedTool: the tool is changed between question and answer, so that the question is asked again and
+// the answer reaches nobody. Its request says so, and who asks instead.
+func TestQuestionOfAChangedTool(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.asksTeam(colours)
+	first := b.question(id)
+	b.agent(wonders(colours), asktool.New("ask_team", "Asks other people."))
+	if _, err := b.answer(first, bob, "blue"); err != nil {
+		t.Fatal(err)
+	}
+	var second *approvals.Request
+	b.until("the question is asked again", func() bool {
+		all := b.pending(id)
+		if len(all) == 1 {
+			second = all[0]
+		}
+		return len(all) == 1 && second.ID != first.ID
+	})
+	got := b.request(first.ID)
+	if got.Status != approvals.RequestStale || got.Note == "" || got.Replaced == nil || got.Replaced.ID != second.ID {
+		t.Errorf("the answered question is %s, %q, asked again as %+v", got.Status, got.Note, got.Replaced)
+	}
+	b.until("the stale card", func() bool { return b.surface.status(first.ID) == approvals.RequestStale })
+	if _, err := b.answer(second, bob, "blue"); err != nil {
+		t.Fatal(err)
+	}
+	if told := b.reaches(id, approvals.RunDone).Output; !strings.Contains(told, `"answers":["blue"]`) {
+		t.Errorf("the model was told %q", told)
+	}
+	b.trail()
+}
+
 // TestQuestionUnusable asks nobody what cannot be asked so; the model reads why.
 func TestQuestionUnusable(t *testing.T) {
 	t.Parallel()

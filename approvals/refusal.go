@@ -20,6 +20,8 @@ const (
 	RuleFrozen Rule = "frozen"
 	// RuleAsked: only the person who was asked answers. About is that UserID.
 	RuleAsked Rule = "asked"
+	// RuleForWhom: a delegate of several people has to say for whom. About are their UserIDs, with spaces between them.
+	RuleForWhom Rule = "for_whom"
 
 	// RuleField: a value of the arguments has to be another one. About is its name.
 	RuleField Rule = "field"

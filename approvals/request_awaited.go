@@ -64,6 +64,7 @@ func (w *roll) add(ctx context.Context, a Approvers) {
 	for _, u := range a.Users {
 		if w.could(ctx, u) {
 			w.name(u)
+			w.nameAll(w.delegates(ctx, u, false))
 		}
 	}
 	for _, group := range a.Groups {
@@ -79,11 +80,18 @@ func (w *roll) add(ctx context.Context, a Approvers) {
 		could := slices.DeleteFunc(slices.Clone(members), func(u UserID) bool { return !w.could(ctx, u) })
 		if len(could) > 0 && len(could) == len(members) {
 			w.Groups = append(w.Groups, group)
-			continue
+		} else {
+			w.nameAll(could)
 		}
 		for _, u := range could {
-			w.name(u)
+			w.nameAll(w.delegates(ctx, u, false))
 		}
+	}
+}
+
+func (w *roll) nameAll(people []UserID) {
+	for _, u := range people {
+		w.name(u)
 	}
 }
 
@@ -121,4 +129,25 @@ func (w *roll) could(ctx context.Context, u UserID) bool {
 	err := w.mayDecide(&w.r.RequestHead, w.current, u, w.now)
 	w.More = w.More || errors.Is(err, ErrUnavailable)
 	return err == nil
+}
+
+// delegates returns who could answer now for u, who could answer and is away; unsure: also whoever cannot be looked up.
+func (w *roll) delegates(ctx context.Context, u UserID, unsure bool) (all []UserID) {
+	for _, d := range w.delegations {
+		if d.From != u || !w.now.Before(d.Until) || w.r.decidedBy(d.To) != nil || slices.Contains(all, d.To) {
+			continue
+		}
+		if w.looked++; w.looked > maxLookups {
+			w.More = true
+			break
+		}
+		w.rights(ctx, []UserID{d.To}, &w.r.Requirement, w.current)
+		err := w.mayAnswerBoth(&w.r.RequestHead, w.current, voter{d.To, u}, w.now)
+		unknown := errors.Is(err, ErrUnavailable)
+		w.More = w.More || unknown
+		if err == nil || unsure && unknown && !errors.Is(err, errNotGathered) {
+			all = append(all, d.To)
+		}
+	}
+	return all
 }

@@ -21,6 +21,10 @@ func (r *RequestHead) settledOutcome() Outcome {
 		switch r.Status {
 		case RequestApproved:
 			return OutcomeRan // as somebody reports
+		case RequestStale:
+			if r.Outcome == OutcomeRan { // that stays true of a call that is asked about again
+				return OutcomeRan
+			}
 		case RequestRejected:
 			if !r.Trigger.reached() {
 				return OutcomeNotRun

@@ -30,7 +30,8 @@ func wordsFrozen(policy, until, but string) string {
 
 const wordsForAllBut = " for all but " // behind wordsFrozen's until
 
-func wordsNoDelegate(of string) string { return "not a delegate of " + of + " now" }
+// wordsNoDelegate names nobody: where it stands, both people are named.
+const wordsNoDelegate = "not the delegate of that person now"
 
 func wordsForWhom(names string) string {
 	return "a delegate of " + names + ", and for whom of them was not said; use " +

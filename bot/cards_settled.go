@@ -393,7 +393,11 @@ func callbackLine(r *approvals.Request) phrase {
 
 // reporter returns the person who says that the call ran; empty where the tool itself does.
 func reporter(r *approvals.Request) approvals.UserID {
-	if d := r.Settler(); d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
+	d := r.Settler()
+	if r.Status == approvals.RequestStale { // what was reported reached nobody, and stays what was reported
+		d = answerOf(r, func(d *approvals.Decision) bool { return d.Verdict == approvals.ProvideResult })
+	}
+	if d != nil && (d.Verdict == approvals.MarkDone || d.Verdict == approvals.ProvideResult) {
 		return d.By
 	}
 	return r.OutcomeBy

@@ -116,10 +116,25 @@ func (b *Bot) cardFor(ctx context.Context, r *approvals.Request, copyOf approval
 		return bareCard(r)
 	}
 	c := b.linked(ctx, r, copyOf, newCard(r))
-	if copyOf == "" {
+	if copyOf == "" && !onlyElsewhere(r) {
 		return c
 	}
 	return c.led(b.needsYou(ctx, r, copyOf), r)
+}
+
+// onlyElsewhere reports whether the request's own card is where its requester alone reads it, because the place where
+// the run was asked for did not take it.
+func onlyElsewhere(r *approvals.Request) (elsewhere bool) {
+	for _, at := range r.Cards {
+		if at.Copy != "" {
+			continue
+		}
+		if at.Channel == r.Place.Channel {
+			return false
+		}
+		elsewhere = true
+	}
+	return elsewhere
 }
 
 // cardAt renders the request for a message that shows it.

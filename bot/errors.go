@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/approvals"
@@ -45,7 +46,7 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	case errors.Is(err, approvals.ErrUnauthorized):
 		p = notAllowed(err, wordsDecide)
 		switch refusalIn(err).Rule {
-		case approvals.RuleAsked:
+		case approvals.RuleAsked, approvals.RuleForWhom:
 		case approvals.RuleFrozen: // which keeps others too: nobody is sent to them
 			if r != nil {
 				p = frozen(r, p)
@@ -96,6 +97,8 @@ func notAllowed(err error, what string) phrase {
 		return wordsYouChanged()
 	case approvals.RuleAsked:
 		return wordsOtherAnswers(approvals.UserID(refused.About))
+	case approvals.RuleForWhom:
+		return wordsForWhom(peopleIn(refused.About))
 	case approvals.RuleWorkspace:
 		return wordsTheyCannot(wordsIrregular[wordsOtherWorkspace], what)
 	case approvals.RuleMember:
@@ -104,6 +107,15 @@ func notAllowed(err error, what string) phrase {
 		}
 	}
 	return wordsYouCannot(what, why(err))
+}
+
+// peopleIn lists the people whose ids a refusal is about.
+func peopleIn(about string) (p phrase) {
+	ids := strings.Fields(about)
+	for i, id := range ids {
+		p = append(p, []any{"", ", ", wordsAnd}[joint(i, len(ids))], approvals.UserID(id))
+	}
+	return p
 }
 
 // whoCan says who may answer the request, to somebody who may not: in one sentence where the policy is a simple one.
@@ -196,18 +208,38 @@ func later(err error) string {
 	return wordsInSeconds(max(2, int(math.Ceil(retry.After.Seconds()))))
 }
 
-// answeredBefore is for somebody whose answer counts already while others are waited for.
+// answeredBefore is for somebody whose answer counts already, their own or that of their delegate, while others are
+// waited for.
 func answeredBefore(r *approvals.Request, by approvals.UserID) phrase {
-	for _, d := range r.Decisions {
-		if d.By == by && d.Void == "" {
-			p := wordsAnsweredBefore(wordsVerdict(d.Verdict), d.At)
-			if still := stillNeeded(r); still != nil && d.Verdict.Affirms() {
-				return append(append(p, still...), ".")
-			}
-			return append(p, joined(whoAnswers(r))...)
+	d := answerOf(r, func(d *approvals.Decision) bool { return d.By == by })
+	if d == nil {
+		d = answerOf(r, func(d *approvals.Decision) bool { return d.For == by })
+	}
+	var p phrase
+	switch {
+	case d == nil && len(r.Decisions) == 0:
+		return wordsDecidedAlready()
+	case d == nil:
+		return append(append(wordsAnswerCountsAlready(), " "), joined(whoAnswers(r))...)
+	case d.By == by:
+		p = wordsAnsweredBefore(wordsVerdict(d.Verdict), d.At)
+	default:
+		p = wordsAnsweredForYou(d.By, wordsVerdict(d.Verdict), d.At)
+	}
+	if still := stillNeeded(r); still != nil && d.Verdict.Affirms() {
+		return append(append(p, still...), ".")
+	}
+	return append(p, joined(whoAnswers(r))...)
+}
+
+// answerOf returns the first answer to r that counts and is such a one.
+func answerOf(r *approvals.Request, such func(*approvals.Decision) bool) *approvals.Decision {
+	for i := range r.Decisions {
+		if d := &r.Decisions[i]; d.Void == "" && such(d) {
+			return d
 		}
 	}
-	return wordsDecidedAlready()
+	return nil
 }
 
 // refusalIn returns the refusal that err is or wraps; without one, an empty refusal.

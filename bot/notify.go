@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -254,7 +255,41 @@ func (b *Bot) deliver(ctx context.Context, n *approvals.Notification, posts []po
 	}
 	b.log.Warn("cannot post in the conversation, writing to the requester",
 		"run", n.Run, "channel", n.Place.Channel, "reason", word)
-	return b.deliverDirect(ctx, n, posts)
+	return b.deliverDirect(ctx, n, displaced(n, word, posts))
+}
+
+// displaced says above the first of the posts why they are not where the run was asked for. word is how Slack refuses
+// them there.
+func displaced(n *approvals.Notification, word string, posts []post) []post {
+	line := wordsDisplaced(room(n.Place.Channel), word)
+	if n.Card != nil && n.Card.Status == approvals.RequestPending {
+		line = append(line, wordsNobodyElseSees()...)
+	}
+	posts = slices.Clone(posts)
+	if len(posts) > 0 {
+		posts[0] = posts[0].under(stamp([]slack.Block{paragraph(line)}, string(n.ID)+".here"))
+	}
+	return posts
+}
+
+// under puts blocks above those of the post, where there is room for them.
+func (p post) under(above []slack.Block) post {
+	raw := p.encoded
+	if raw == nil {
+		var err error
+		if raw, err = encodeBlocks(p.blocks); err != nil {
+			return p
+		}
+	}
+	over, err := encodeBlocks(above)
+	blocks := append(blockValues(over), blockValues(raw)...)
+	if err != nil || len(blocks) > maxBlocks {
+		return p
+	}
+	if all, err := json.Marshal(blocks); err == nil && len(all) <= maxMessage {
+		p.encoded = all
+	}
+	return p
 }
 
 // mendable reports whether an operator can make the same call succeed, so that it is worth repeating.

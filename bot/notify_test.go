@@ -135,10 +135,24 @@ func calls(s *stage, method string) int {
 
 func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"channel_not_found", "not_in_channel", "is_archived"} {
+	const notIn = "I am not in <#C0GENERAL> any more, so this stands here instead. Invite me there again (type /invite "
+	for word, why := range map[string]string{
+		"channel_not_found": notIn, "not_in_channel": notIn,
+		"is_archived":       "<#C0GENERAL> is archived, so this stands here instead.",
+		"restricted_action": "I cannot write in <#C0GENERAL>, so this stands here instead.",
+	} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			s, r := waitingCard(t, setUp{})
+			told := func(d approvals.Delivery, words ...string) {
+				t.Helper()
+				m, _ := s.slack.Message(d.Channel, d.Message)
+				for _, want := range append(words, why) {
+					if !strings.Contains(m.Shown(), want) {
+						t.Errorf("%q is not in\n%s", want, m.Shown())
+					}
+				}
+			}
 			s.slack.Fail(slackdev.Fault{
 				Method: methodPost, Error: word, Times: -1,
 				Match: func(args map[string]any) bool { return args["channel"] == "C0GENERAL" },
@@ -147,6 +161,8 @@ func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 			if err != nil || d.Channel != s.slack.DM("U0ANN") {
 				t.Fatalf("card: %+v, %v", d, err)
 			}
+			told(d, "Nobody else sees this message: whoever may decide finds the request with /approvals.",
+				"Approve")
 			answer := &approvals.Notification{
 				Workspace: testWorkspace, ID: "ntf_a", Kind: approvals.NotifyAnswer,
 				Place: r.Place, Text: "Paid.", Created: time.Now(),
@@ -154,6 +170,7 @@ func TestClosedPlaceFallsBackToTheRequester(t *testing.T) {
 			if d, err = s.bot.Notify(s.ctx(), answer); err != nil || d.Channel != s.slack.DM("U0ANN") {
 				t.Fatalf("answer: %+v, %v", d, err)
 			}
+			told(d, "Paid.")
 			s.slack.Fail(slackdev.Fault{Method: methodOpenDM, Error: "user_disabled", Times: -1})
 			answer.ID = "ntf_b"
 			if _, err = s.bot.Notify(s.ctx(), answer); !errors.Is(err, approvals.ErrUndeliverable) ||

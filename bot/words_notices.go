@@ -98,6 +98,24 @@ const (
 	wordsCalled     = "For " // before those whom a card is to call and does not name by itself
 )
 
+// What is sent to the requester because the channel takes nothing.
+
+func wordsDisplaced(channel room, refusal string) phrase {
+	const instead = ", so this stands here instead."
+	switch refusal {
+	case "is_archived":
+		return phrase{channel, " is archived" + instead}
+	case "not_in_channel", "channel_not_found":
+		return phrase{"I am not in ", channel, " any more" + instead + " Invite me there again (type ",
+			code("/invite"), " there) to go on there."}
+	}
+	return phrase{"I cannot write in ", channel, instead}
+}
+
+func wordsNobodyElseSees() phrase {
+	return phrase{" Nobody else sees this message: whoever may decide finds the request with ", code(slashCommand), "."}
+}
+
 // Cards where people of other organisations read.
 
 func wordsSharedPending() phrase {

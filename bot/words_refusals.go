@@ -101,6 +101,16 @@ func wordsAnsweredBefore(verdict string, at time.Time) phrase {
 	return phrase{"Your answer is recorded already: ", verdict, ", ", at, ". "}
 }
 
+// wordsAnsweredForYou is the same for somebody whose delegate has answered for them.
+func wordsAnsweredForYou(by approvals.UserID, verdict string, at time.Time) phrase {
+	return phrase{by, " has answered for you already: ", verdict, ", ", at, ". "}
+}
+
+// wordsAnswerCountsAlready is for the delegate of somebody who has answered themselves.
+func wordsAnswerCountsAlready() phrase {
+	return phrase{"Whoever you would decide for has answered already. Nothing was recorded."}
+}
+
 // wordsUnrecorded is said when it is certain, or as good as, that nothing was written.
 func wordsUnrecorded() phrase {
 	return phrase{"Your answer was not recorded: something went wrong on my side. Try again."}
@@ -219,6 +229,13 @@ func wordsYouChanged() phrase {
 
 func wordsOtherAnswers(who approvals.UserID) phrase {
 	return phrase{"The question was put to ", who, ", so they answer it."}
+}
+
+// wordsForWhom is for the delegate of several people, none of whom has answered.
+func wordsForWhom(people phrase) phrase {
+	p := append(phrase{"You stand in for "}, people...)
+	return append(p, ", and a button does not say for whom of them you decide. Nothing was recorded: "+
+		"whoever runs me can record your answer for one of them.")
 }
 
 // wordsOtherMembers is followed by a channel.
