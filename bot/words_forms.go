@@ -132,9 +132,9 @@ func wordsAskBackSent(requester approvals.UserID) phrase {
 // Answering several calls together.
 const (
 	wordsApproveTogether = "Approve together"
-	wordsTheseApproved   = "These are approved, each as it stands here:"
+	wordsTheseApproved   = "You approve these, each as it stands here:"
 	wordsRejectTogether  = "Reject together"
-	wordsTheseRejected   = "These are rejected:"
+	wordsTheseRejected   = "You reject these:"
 
 	wordsAnsweredByItself = "It is answered by itself, on its own card."
 	wordsTooLongHere      = "It is too long to be shown here. Answer it on its own card."
