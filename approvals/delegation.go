@@ -109,9 +109,13 @@ func severally(all []voter) error {
 	return RuleForWhom.refuse(ErrUnauthorized, strings.Join(ids, " "), wordsForWhom(join(names)))
 }
 
-// mayDecide is stands for somebody who has not answered yet, and does not say as whom they would.
+// mayDecide is stands for somebody who has not answered yet, and does not say as whom they would. A delegate of several
+// may: for whom, they say with their answer.
 func (f *facts) mayDecide(r *RequestHead, current *Requirement, u UserID, now time.Time) error {
 	_, err := f.stands(r, current, &Decision{By: u}, now)
+	if refused, ok := errors.AsType[*Refusal](err); ok && refused.Rule == RuleForWhom {
+		return nil
+	}
 	return err
 }
 

@@ -200,11 +200,21 @@ func irregular(u approvals.UserID, why string) func(*bench) {
 	return func(b *bench) { b.people.put(approvals.Person{ID: u, Why: why}) }
 }
 
-// TestDelegateOfSeveral has somebody stand in for two people: their answer counts once they say for whom.
+// TestDelegateOfSeveral has somebody stand in for two people: they find the request, and their answer counts once they
+// say for whom.
 func TestDelegateOfSeveral(t *testing.T) {
 	t.Parallel()
 	dan := user("dan")
 	b, r := waitingFor(t, named(1, bob, cara), onLeave(dan, bob, cara)...)
+	for who, want := range map[approvals.UserID]int{dan: 1, user("eve"): 0} {
+		page, err := b.service.Pending(t.Context(), approvals.PendingQuery{Workspace: ws, Viewer: who, Mine: true})
+		if err != nil || len(page.Requests) != want {
+			t.Errorf("the list of %s: %+v, %v", who, page, err)
+		}
+	}
+	if err := b.service.MayDecide(t.Context(), r, dan); !errors.Is(err, approvals.ErrUnauthorized) {
+		t.Errorf("for whom was not said, and dan may: %v", err)
+	}
 	if _, err := b.onBehalf(r, dan, ""); !errors.Is(err, approvals.ErrUnauthorized) {
 		t.Errorf("for whom was not said: %v", err)
 	}

@@ -240,8 +240,8 @@ func (g *gatherer) maySee(ctx context.Context, r *RequestHead, u UserID, now tim
 	return unknown
 }
 
-// MayDecide says whether u could answer r now: nil, ErrUnauthorized with the reason in words, ErrUnavailable when that
-// cannot be found out, ErrConflict when r takes no answers or has one of u.
+// MayDecide says whether u could answer r now, without a word for whom: nil, ErrUnauthorized with the reason in words,
+// ErrUnavailable when that cannot be found out, ErrConflict when r takes no answers or has one of u.
 func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 	now, err := s.now(ctx)
 	if err != nil {
@@ -259,7 +259,8 @@ func (s *Service) MayDecide(ctx context.Context, r *Request, u UserID) error {
 		return err
 	}
 	g.rights(ctx, []UserID{u}, r.demands(&current)...)
-	return g.mayDecide(&r.RequestHead, &current, u, now)
+	_, err = g.stands(&r.RequestHead, &current, &Decision{By: u}, now)
+	return err
 }
 
 // MaySee says whether u may see the content of r: nil for the requester, the people of the channel and those who may
