@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,35 @@ func TestJournalBreaksBetweenTwo(t *testing.T) {
 	must(t, err)
 	if len(res.Interruptions) > 0 || res.FinalOutput != "Done." {
 		t.Errorf("asked %+v", res.Interruptions)
+	}
+}
+
+// TestServerGoneBeforeTheRequest: of two calls, the intent of one is recorded, and then the server of the other is no
+// longer there. The provider was told of neither.
+func TestServerGoneBeforeTheRequest(t *testing.T) {
+	t.Parallel()
+	looks, gone := 0, 100
+	other := agent.NewHostedTool(agent.KindHostedMCP, "other",
+		json.RawMessage(`{"type":"mcp","server_label":"other","server_url":"https://z"}`), nil)
+	asksOther, err := agent.ParseItem(json.RawMessage(
+		`{"type":"mcp_approval_request","id":"m2","server_label":"other","name":"ask","arguments":"{}"}`))
+	must(t, err)
+	a := &agent.Agent{Name: "ops", Model: scripted.New(scripted.Calls(asksWiki(t, "m1"), asksOther)),
+		Toolsets: []agent.Toolset{toolsetFunc(func() []agent.Tool {
+			if looks++; looks >= gone {
+				return []agent.Tool{wikiAt("https://x")}
+			}
+			return []agent.Tool{wikiAt("https://x"), other}
+		})}}
+	var r agent.Runner
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+	must(t, err)
+	for _, in := range res.Interruptions {
+		must(t, res.State.Approve(in, agent.ApproveOptions{}))
+	}
+	gone = looks + 2
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+	if !errors.Is(err, agent.ErrUnknownTool) || len(res.NotTaken) != 1 {
+		t.Errorf("not taken %q, %v", res.NotTaken, err)
 	}
 }

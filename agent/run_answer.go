@@ -63,8 +63,8 @@ func (o *OutputSchema) check(answer string) error {
 func (l *loop) endTurn(ctx context.Context) error {
 	f := l.frame
 	b := &l.agent.ToolUse
-	if slices.ContainsFunc(f.calls, (*call).informs) { // the model is called again (hitl F15)
-		f.calls = slices.DeleteFunc(f.calls, func(c *call) bool { return !c.informs() })
+	if slices.ContainsFunc(f.calls, (*call).goesToProvider) { // the model is called again (hitl F15)
+		f.calls = slices.DeleteFunc(f.calls, func(c *call) bool { return !c.goesToProvider() })
 		return nil
 	}
 	if len(f.calls) == 0 || b.none() || f.answer != nil {

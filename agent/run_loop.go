@@ -110,7 +110,7 @@ func (l *loop) run(ctx context.Context) error {
 // advance does what comes next in the conversation, and reports whether it waits for people then.
 func (l *loop) advance(ctx context.Context) (waits bool, err error) {
 	f := l.frame
-	between := len(f.calls) == 0 || f.informs()
+	between := len(f.calls) == 0 || f.onlyProviderLeft()
 	switch {
 	case f.answer != nil && !l.hasInput():
 		return false, l.conclude(ctx)

@@ -19,7 +19,7 @@ func (l *loop) turn(ctx context.Context) (waits bool, err error) {
 	if err := l.look(ctx); err != nil {
 		return false, err
 	}
-	if !f.informs() { // what is added comes behind the outputs of the calls
+	if !f.onlyProviderLeft() { // what is added comes behind the outputs of the calls
 		if err := l.admit(ctx); err != nil { // from here on, added input cannot be taken back
 			return false, err
 		}

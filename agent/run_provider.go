@@ -26,18 +26,21 @@ type informed struct {
 	effect Effect
 }
 
-// informs reports whether nothing is left of the turn but calls that the next request tells the provider to carry out.
-func (f *frame) informs() bool {
-	return len(f.calls) > 0 && !slices.ContainsFunc(f.calls, func(c *call) bool { return !c.informs() })
+// onlyProviderLeft reports whether nothing is left of the turn but calls that the next request tells the provider to
+// carry out.
+func (f *frame) onlyProviderLeft() bool {
+	return len(f.calls) > 0 && !slices.ContainsFunc(f.calls, func(c *call) bool { return !c.goesToProvider() })
 }
 
 // handsOff reports whether a handoff of the turn is left.
 func (f *frame) handsOff() bool {
-	return slices.ContainsFunc(f.calls, func(c *call) bool { return c.State != callDone && !c.informs() })
+	return slices.ContainsFunc(f.calls, func(c *call) bool { return c.State != callDone && !c.goesToProvider() })
 }
 
-// informs reports whether the call is one that the provider is told to carry out with the next request.
-func (c *call) informs() bool { return c.next != nil && c.State == callCleared && c.Output == nil }
+// goesToProvider reports whether the call is one that the provider is told to carry out with the next request.
+func (c *call) goesToProvider() bool {
+	return c.next != nil && c.State == callCleared && c.Output == nil
+}
 
 // postpone leaves a call that may run to the next request.
 func (l *loop) postpone(c *call, tool *Tool, how ruling) {
@@ -52,7 +55,7 @@ func (l *loop) postpone(c *call, tool *Tool, how ruling) {
 // people have to be asked about one; then the provider is told of none.
 func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 	f := l.frame
-	calls := slices.DeleteFunc(slices.Clone(f.calls), func(c *call) bool { return !c.informs() })
+	calls := slices.DeleteFunc(slices.Clone(f.calls), func(c *call) bool { return !c.goesToProvider() })
 	if len(calls) == 0 {
 		return false, nil
 	}
@@ -64,9 +67,12 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 	slices.SortStableFunc(order, func(a, b *call) int { return a.tries() - b.tries() })
 	var told []informed
 	for _, c := range order {
-		if moved, err := l.moved(ctx, c); err != nil {
+		moved, err := l.moved(ctx, c)
+		if err != nil {
+			l.notTold(told)
 			return false, err
-		} else if moved {
+		}
+		if moved {
 			break
 		}
 		j := c.next
@@ -90,7 +96,7 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 		}
 	}
 	if f.waits() {
-		for _, t := range told {
+		for i, t := range told {
 			if t.effect.Retry { // whether it had happened before is as unknown as it was
 				var s step
 				l.unlocked(func() { s = l.doubt(ctx, t.call.next, t.effect) })
@@ -102,6 +108,7 @@ func (l *loop) inform(ctx context.Context) (waits bool, err error) {
 			var err error
 			l.unlocked(func() { err = l.done(ctx, t.effect, output) })
 			if err != nil {
+				l.notTold(told[i:])
 				return false, err
 			}
 			l.apply(t.call, step{act: actAnswer, output: &output})
@@ -172,7 +179,7 @@ func (l *loop) holdBack() {
 	f := l.frame
 	var b batch
 	for _, c := range f.calls {
-		if !c.informs() || !slices.ContainsFunc(f.calls, func(h *call) bool { return l.leaves(c, h) }) {
+		if !c.goesToProvider() || !slices.ContainsFunc(f.calls, func(h *call) bool { return l.leaves(c, h) }) {
 			continue
 		}
 		text := textOtherAgent
