@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ const sector = 512
 
 // FS is a mounted file system.
 type FS struct {
+	dir    string
 	server *fuse.Server
 
 	mu     sync.Mutex
@@ -68,7 +70,7 @@ func Mount(dir string) (*FS, error) {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	f := &FS{files: map[string]*file{}, fail: func(Op, int) syscall.Errno { return 0 }}
+	f := &FS{dir: dir, files: map[string]*file{}, fail: func(Op, int) syscall.Errno { return 0 }}
 	second := time.Second
 	server, err := fs.Mount(dir, &root{of: f}, &fs.Options{EntryTimeout: &second, AttrTimeout: &second,
 		MountOptions: fuse.MountOptions{DirectMount: true, FsName: "faultfs", Name: "faultfs"}})
@@ -79,8 +81,46 @@ func Mount(dir string) (*FS, error) {
 	return f, nil
 }
 
-// Unmount ends it. Nobody may have a file open any more.
-func (f *FS) Unmount() error { return f.server.Unmount() }
+// Unmount ends it. Nobody should use it any more: the kernel may be a while behind a process that was killed, and is
+// waited for. When something still uses it after half a minute the directory is freed all the same, and the error names
+// the processes that have a file of it open.
+func (f *FS) Unmount() error { return f.unmount(30 * time.Second) }
+
+// unmount does not leave it to the library, which gives up after a third of a second and then asks for a program that
+// is not installed everywhere.
+func (f *FS) unmount(patience time.Duration) error {
+	pause := 5 * time.Millisecond
+	for start := time.Now(); ; {
+		err := syscall.Unmount(f.dir, 0)
+		if err == nil {
+			f.server.Wait()
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) || time.Since(start) >= patience {
+			err = fmt.Errorf("unmount %s: %w; used by %q", f.dir, err, f.users())
+			return errors.Join(err, syscall.Unmount(f.dir, syscall.MNT_DETACH))
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, time.Second)
+	}
+}
+
+// users returns what /proc says of the processes that have a file of it open, or are in the directory.
+func (f *FS) users() []string {
+	var links []string
+	for _, pattern := range []string{"/proc/[0-9]*/fd/*", "/proc/[0-9]*/cwd"} {
+		found, _ := filepath.Glob(pattern)
+		links = append(links, found...)
+	}
+	var users []string
+	for _, link := range links {
+		to, err := os.Readlink(link)
+		if err == nil && (to == f.dir || strings.HasPrefix(to, f.dir+"/")) {
+			users = append(users, link+" -> "+to)
+		}
+	}
+	return users
+}
 
 // Fail has fn say from now on what comes of the nth write, or sync, since the start: an error number, or 0.
 func (f *FS) Fail(fn func(op Op, nth int) syscall.Errno) {
