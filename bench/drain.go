@@ -42,8 +42,9 @@ func benchDrain(ctx context.Context, o options) error {
 // one: ten times as many as Slack says who they are in it.
 func benchCrowd(ctx context.Context, o options) error {
 	who := func(i int) string { return fmt.Sprintf("UCROWD%04d", i) }
+	minute := time.Minute / time.Duration(o.scale(1, 6))
 	return drain(ctx, o, flood{
-		who: who, minute: time.Minute, every: 3 * time.Second,
+		who: who, minute: minute, every: minute / 20,
 		slack: func(c *slackdev.Config) {
 			for i := range c.Channels {
 				c.Channels[i].Members = slices.Clone(c.Channels[i].Members)

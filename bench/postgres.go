@@ -120,7 +120,7 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 		{1, 1, false}, {1, 16, false}, {1, 32, false}, {1, 64, false}, {2, 64, false}, {3, 64, false},
 		{1, 64, true}, {2, 64, true}, {3, 64, true},
 	} {
-		total := o.scale(400*min(c.width, 16), 32*c.width)
+		total := o.scale(400*min(c.width, 16), 4*c.width)
 		ours, err := replicasDecide(ctx, url, c.replicas, total, c.width, c.working, nil)
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func benchReplicasPostgres(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	total := o.scale(6000, 2048)
+	total := o.scale(6000, 256)
 	rounds := make([][mostReplicas][]replicaFigures, len(loads))
 	for range o.scale(3, 1) {
 		for i := range mostReplicas { // in turn, so that what else the machine does falls on all of them
