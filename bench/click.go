@@ -315,6 +315,9 @@ func (s *side) figures(width int, which string) Figures {
 	}
 }
 
+// idle waits until a program that has started rests.
+func (o options) idle() { time.Sleep(time.Duration(o.scale(20, 2)) * time.Second) }
+
 // benchMemory measures what an idle program takes, and what a pending request adds.
 func benchMemory(ctx context.Context, o options) error {
 	many := o.scale(10000, 300)
@@ -324,6 +327,7 @@ func benchMemory(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
+		o.idle()
 		fmt.Printf("| countersign, %d pending | %.0f | %.1f | %.1f |\n",
 			n, ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
 		p.stop()
@@ -333,6 +337,7 @@ func benchMemory(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
+		o.idle()
 		fmt.Printf("| @slack/bolt | %.0f | %.1f | %.1f |\n", ms(p.started), p.resident("VmRSS"), p.resident("RssAnon"))
 		p.stop()
 	}

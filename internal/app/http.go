@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"countersign/approvals"
+	"countersign/internal/filepages"
 )
 
 // serveHTTP answers on COUNTERSIGN_LISTEN until ctx ends.
@@ -139,6 +140,9 @@ func (s *server) sayWhenReady(ctx context.Context) error {
 	select {
 	case <-s.bot.Ready():
 		s.log.Info("ready")
+		if err := filepages.Release(); err != nil {
+			s.log.Debug("memory that the start needed is not given back", "error", err)
+		}
 	case <-ctx.Done():
 	}
 	<-ctx.Done()
