@@ -26,7 +26,7 @@ func main() {
 }
 
 // atOnce is how many bugs are tried at the same time: one test waits for the clock or the disk while another is built.
-const atOnce = 2
+const atOnce = 3
 
 // run tries the named bugs, or all, in the module that is the working directory. It goes on after a bug that nobody
 // noticed, so that one run tells of all of them, in the order of the table.
