@@ -318,8 +318,11 @@ func explainDecision(
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {
 		return err
 	}
-	if d := r.Settler(); d != nil {
-		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), decider(*d))
+	if stands := fmt.Sprintf("it is %s", r.Status); !strings.HasSuffix(err.Error(), stands) {
+		err = fmt.Errorf("%w: %s", err, stands)
 	}
-	return fmt.Errorf("%w: it is %s", err, r.Status)
+	if d := r.Settler(); d != nil {
+		return fmt.Errorf("%w, since %s by %s", err, d.At.UTC().Format(time.RFC3339), decider(*d))
+	}
+	return err
 }
