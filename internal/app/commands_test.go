@@ -352,6 +352,22 @@ func TestCheckGroups(t *testing.T) {
 	}
 }
 
+// TestCheckUnmatched warns of a policy for a tool that no agent has, and so does the log of the bot.
+func TestCheckUnmatched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: anybody +
+		"policies: [{ name: large, when: tool == \"pya\" && args.amount > 1, approvers: { users: [U0BEN] } }]\n"})
+	const want = "WARNING: policy large holds for no call: no agent has a tool called \"pya\"; did you mean \"pay\"?\n"
+	if out := w.must("check", "--offline"); !strings.Contains(out, want) {
+		t.Errorf("want %q in:\n%s", want, out)
+	}
+	if out := w.must("check", "--offline", "--json"); !strings.Contains(out,
+		`"unmatched":[{"policy":"large","tool":"pya","near":"pay"}]`) {
+		t.Errorf("--json:\n%s", out)
+	}
+	w.start().says("holds for no call: no agent has the tool that it is for\" policy=large tool=pya near=pay")
+}
+
 // TestExamples checks the files that people start from.
 func TestExamples(t *testing.T) {
 	t.Parallel()
