@@ -283,7 +283,7 @@ func TestCancelTellsWhatRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "The run was cancelled. wrong thread Carried out before that: note. " +
+	const want = `The run was cancelled: "wrong thread". Carried out before that: note. ` +
 		"Still running: pay; what comes of it will be told here. Not carried out: look."
 	if got.Failure != want {
 		t.Errorf("people read %q\nwant        %q", got.Failure, want)

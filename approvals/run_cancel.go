@@ -38,8 +38,7 @@ func (s *Service) Cancel(ctx context.Context, v Cancellation) (*Run, error) {
 		data: auditData{Via: v.Via},
 	}
 	if v.Reason != "" {
-		e.text += " " + v.Reason
-		e.deed += " " + v.Reason
+		e.text, e.deed = wordsForReason(e.text, quote(v.Reason)), wordsForReason(e.deed, quote(v.Reason))
 	}
 	r, err := s.cancelRun(ctx, RunKey{Workspace: v.Workspace, Run: v.Run}, e, arrived)
 	switch {

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,11 @@ const (
 	wordsMessagesDeleted  = "Earlier messages of this conversation were deleted because of their age. I begin anew."
 	wordsWaitsForOtherRun = " It waits for the run that is under way here."
 )
+
+// wordsForReason is a sentence with the reason that a person gives, in quotes.
+func wordsForReason(sentence, quoted string) string {
+	return strings.TrimSuffix(sentence, ".") + ": " + quoted + "."
+}
 
 func wordsTimes(name string, n int) string { return fmt.Sprintf("%s (%d times)", name, n) }
 

@@ -36,6 +36,12 @@ var (
 	ErrNotStore = boltstore.ErrNotStore // the path holds something else
 )
 
+// ErrDamaged says of a file that it holds what it cannot hold, and ends with MendDamaged.
+var ErrDamaged = boltstore.ErrDamaged
+
+// MendDamaged is what to do about a damaged file that is the store.
+const MendDamaged = boltstore.MendDamaged
+
 // CheckPlace returns the error that Open would return for the place of a store that is a file, ErrPlace or ErrNotStore,
 // as far as it shows without opening the store; nil for a database. It writes nothing.
 func CheckPlace(at Place) error {

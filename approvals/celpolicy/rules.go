@@ -17,6 +17,7 @@ type Condition struct {
 	expression *compiled
 	args       *shape // of calls of the tool that the condition is for; nil: of none in particular
 	tool       string
+	only       string
 	vars       Vars
 	values     []approvals.PolicyVar
 	shown      []approvals.PolicyVar // values, as far as people may read them
@@ -40,7 +41,11 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 	if err != nil {
 		return nil, err
 	}
-	if name, ok := pinned(parsed.NativeRep().Expr()); ok && len(tools[name]) > 0 {
+	name, ok := pinned(parsed.NativeRep().Expr())
+	if ok {
+		c.only = name
+	}
+	if ok && len(tools[name]) > 0 {
 		if env, err = newEnvironment(tools[name], vars); err != nil {
 			return nil, err
 		}
@@ -53,6 +58,10 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 	c.shown = c.values
 	return c, err
 }
+
+// Tool returns the name of the one tool that the condition can hold for, being tool == "NAME" && …; empty: it is for
+// none in particular.
+func (c *Condition) Tool() string { return c.only }
 
 // Hide has what is recorded of the condition, for people to read, hold words in the place of the variable's value. The
 // policy's hash goes by the value still.

@@ -14,10 +14,25 @@ type decoder struct {
 	lookup   func(string) (string, bool)
 	problems Problems
 	groups   []Text // user groups, as they are named
+	unset    map[Position]bool
 }
 
+// problem notes what is wrong at a position. Of a text whose variables are not set nothing else is known.
 func (d *decoder) problem(at Position, format string, args ...any) {
+	if d.unset[at] {
+		return
+	}
 	d.problems = append(d.problems, &Problem{Position: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// missing notes a variable that is not set.
+func (d *decoder) missing(at Position, name string) {
+	delete(d.unset, at) // each of several is named
+	d.problem(at, "environment variable %s is not set, or empty; set it before the start", name)
+	if d.unset == nil {
+		d.unset = make(map[Position]bool)
+	}
+	d.unset[at] = true
 }
 
 // object is a mapping of which the keys are known.

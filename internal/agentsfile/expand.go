@@ -52,7 +52,7 @@ func (d *decoder) expand(n *node) Text {
 		if value, ok := d.lookup(name); ok && value != "" {
 			b.WriteString(value)
 		} else {
-			d.problem(n.pos, "environment variable %s is not set, or empty; set it before the start", name)
+			d.missing(n.pos, name)
 		}
 		rest = tail
 	}

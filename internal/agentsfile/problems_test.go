@@ -458,6 +458,28 @@ func TestExpressionPosition(t *testing.T) {
 	}
 }
 
+// TestMissingVariables says of each variable that is not set that alone: what its value would have to be is not known
+// yet, and is said of one that is set.
+func TestMissingVariables(t *testing.T) {
+	t.Parallel()
+	_, err := parse(t, toolWith("        method: POST\n        url: \"${URL_A}/${URL_B}\"\n        timeout: soon\n")+
+		"requesters: {users: [\"${WHO}\", ann]}\ndefault_policy: {approvers: {groups: [\"${GROUP}\"]}}\n")
+	var problems Problems
+	if !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	want := []string{"variable URL_A is not set", "variable URL_B is not set", "timeout", "variable WHO is not set",
+		`not "ann"`, "variable GROUP is not set"}
+	if len(problems) != len(want) {
+		t.Fatalf("%d problems, want %d:\n%v", len(problems), len(want), err)
+	}
+	for i, p := range problems {
+		if !strings.Contains(p.Error(), want[i]) {
+			t.Errorf("problem %d is %q, want %q", i, p, want[i])
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(agentWith(""))
 	f.Add(toolWith("        method: POST\n        url: https://example.com/\n"))

@@ -53,6 +53,12 @@ func (a *Agent) toolNames() (names []string) {
 	return names
 }
 
+// Offers reports whether the agent has a tool of the name, or may have it: what an MCP server offers, also to the
+// provider of the model, is only known while the agent runs.
+func (a *Agent) Offers(name string) bool {
+	return a.offers(name) || slices.ContainsFunc(a.Tools, func(t *Tool) bool { return t.Type == HostedMCP })
+}
+
 // offers reports whether the agent has a tool of the name, or may have it: what an MCP server offers is only known
 // while the agent runs.
 func (a *Agent) offers(name string) bool {

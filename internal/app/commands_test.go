@@ -65,6 +65,22 @@ func TestUsage(t *testing.T) {
 		{"runs retry run_1", "--as takes"},
 		{"grants revoke", "needs a grant's id"},
 		{"approvals decide req_1 --approve --scope thread --as U1", "go with --always-approve or --always-reject"},
+		{"approvals decide req_1 --always-approve --scope run --uses 0 --as U1", "leave the flag out for any number"},
+		{"approvals decide req_1 --always-approve --uses 0 --as U1", "leave the flag out for any number"},
+		{"approvals decide req_1 --always-approve --uses -1 --as U1", "a number of calls, 1 or more"},
+		{"approvals decide req_1 --always-approve --ttl 0 --as U1", "how long the answer holds, such as 2h or 7d"},
+		{"approvals decide req_1 --always-approve --ttl -1h --as U1", "how long the answer holds, such as 2h or 7d"},
+		{"approvals decide req_1 --always-approve --ttl soon --as U1", "how long the answer holds, such as 2h or 7d"},
+		{"approvals decide req_1 --always-approve --same '' --as U1", "leave the flag out for no condition"},
+		{"approvals decide req_1 --always-approve --at-most= --as U1", "leave the flag out for no condition"},
+		{"approvals decide req_1 --always-approve --without '' --as U1", "leave the flag out for no condition"},
+		{"approvals decide req_1 --always-approve --same to --same '' --as U1", "leave the flag out for no condition"},
+		{"approvals decide req_1 --always-approve --same to, --as U1", "leave the flag out for no condition"},
+		{"approvals decide req_1 --always-approve --scope '' --as U1", "--scope is empty; leave the flag out"},
+		{"approvals decide req_1 --approve --as U1 --for ''", "--for is empty; leave the flag out"},
+		{"audit verify --checkpoints ''", "--checkpoints is empty; leave the flag out"},
+		{"audit export -o ''", "--output is empty; leave the flag out"},
+		{"policy simulate --since 7d --file ''", "--file is empty; leave the flag out"},
 		{"check --fast", "unknown flag: --fast"},
 		{"approvals show", "needs a request's id"},
 		{"approvals show ''", "needs a request's id"},
@@ -334,6 +350,22 @@ func TestCheckGroups(t *testing.T) {
 	if out, complaint, code := w.run("check"); code != 0 {
 		t.Errorf("with the groups: %d\n%s%s", code, out, complaint)
 	}
+}
+
+// TestCheckUnmatched warns of a policy for a tool that no agent has, and so does the log of the bot.
+func TestCheckUnmatched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{policy: anybody +
+		"policies: [{ name: large, when: tool == \"pya\" && args.amount > 1, approvers: { users: [U0BEN] } }]\n"})
+	const want = "WARNING: policy large holds for no call: no agent has a tool called \"pya\"; did you mean \"pay\"?\n"
+	if out := w.must("check", "--offline"); !strings.Contains(out, want) {
+		t.Errorf("want %q in:\n%s", want, out)
+	}
+	if out := w.must("check", "--offline", "--json"); !strings.Contains(out,
+		`"unmatched":[{"policy":"large","tool":"pya","near":"pay"}]`) {
+		t.Errorf("--json:\n%s", out)
+	}
+	w.start().says("holds for no call: no agent has the tool that it is for\" policy=large tool=pya near=pay")
 }
 
 // TestExamples checks the files that people start from.

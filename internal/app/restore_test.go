@@ -76,10 +76,24 @@ func TestRestoreOverAStore(t *testing.T) {
 		if code == 0 || !strings.Contains(complaint, want) {
 			t.Errorf("restore %s: %d\n%s", file, code, complaint)
 		}
+		if strings.Contains(complaint, ".countersign-new-") || strings.Contains(complaint, "in its place") {
+			t.Errorf("restore %s names its copy, which is gone, or tells to put another one there by hand:\n%s", file,
+				complaint)
+		}
+		if file == "half.db --force" && !strings.Contains(complaint, "; take another backup\n") {
+			t.Errorf("restore %s does not say what to do:\n%s", file, complaint)
+		}
 		if w.read("countersign.db") != before {
 			t.Fatalf("restore %s has changed the store", file)
 		}
 	}
+	w.extra = append(w.extra, keysVariable("a:"+strings.Repeat("A", 43)+"="))
+	if _, complaint, code := w.run("restore", "--force", "copy.db"); code != 2 || !strings.Contains(complaint,
+		"copy.db is not taken: it is not encrypted, although COUNTERSIGN_ENCRYPTION_KEYS is set: restore it without "+
+			"that variable, then run \"countersign compact\" with it, which encrypts all of it\n") {
+		t.Errorf("restore of a plain file with keys: %d\n%s", code, complaint)
+	}
+	w.extra = w.extra[:len(w.extra)-1]
 	w.write(".countersign-new-123", "what a restore has left behind that was killed")
 	out := w.must("restore", "--force", "copy.db")
 	kept, err := filepath.Glob(filepath.Join(w.dir, "countersign.db.before-restore-*"))

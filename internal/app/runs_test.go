@@ -32,10 +32,10 @@ func TestRuns(t *testing.T) {
 		t.Errorf("a guest cancels: %d %s", code, complaint)
 	}
 	out := w.must("runs", "cancel", first.ID, "--as", ben, "--reason", "wrong month")
-	if !strings.HasPrefix(out, first.ID+" is cancelled. The run was cancelled. wrong month") {
+	if !strings.HasPrefix(out, first.ID+" is cancelled. The run was cancelled: \"wrong month\".") {
 		t.Errorf("cancel says %q", out)
 	}
-	w.answer(thread, "cancelled the run. wrong month")
+	w.answer(thread, `cancelled the run: "wrong month".`)
 	if _, complaint, code := w.run("runs", "cancel", first.ID, "--as", ben); code != 1 ||
 		!strings.Contains(complaint, "run has ended: it is cancelled by "+ben) {
 		t.Errorf("cancelled again: %d %s", code, complaint)
@@ -80,7 +80,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	if out := w.must("runs", "show", first.ID); !strings.Contains(out, "\nstatus       cancelled by "+ben) ||
-		!strings.Contains(out, "\nwhy          The run was cancelled. wrong month") ||
+		!strings.Contains(out, "\nwhy          The run was cancelled: \"wrong month\".") ||
 		!strings.Contains(out, "approval of pay: cancelled by "+ben) ||
 		!strings.Contains(out, "\ninput        pay 5\n") {
 		t.Errorf("show:\n%s", out)

@@ -212,6 +212,10 @@ func (s *server) listen() error {
 
 // adopt puts a catalog in force.
 func (s *server) adopt(c *catalog.Catalog) error {
+	for _, u := range c.Unmatched() {
+		s.log.Warn("a policy of the agents file holds for no call: no agent has the tool that it is for",
+			"policy", u.Policy, "tool", u.Tool, "near", u.Near)
+	}
 	cfg := approvals.ServiceConfig{
 		Store: s.store, Policy: s.live, Directory: s.directory, Agents: s.live, Requesters: c.Requesters(s.workspace),
 		Limits: c.Limits(), Logger: s.log, PublicURL: s.cfg.CallbackURL(), Tracer: s.traces.Tracer(),

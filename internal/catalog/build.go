@@ -47,6 +47,8 @@ type builder struct {
 	rows     []Row
 	vars     celpolicy.Vars
 	triggers map[triggerKey]approvals.Trigger
+
+	unmatched []Unmatched
 }
 
 func (b *builder) build() (*Catalog, error) {
@@ -76,7 +78,7 @@ func (b *builder) build() (*Catalog, error) {
 	if len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	c.rows, c.used, c.triggers = b.rows, b.used, b.triggers
+	c.rows, c.used, c.triggers, c.unmatched = b.rows, b.used, b.triggers, b.unmatched
 	return c, nil
 }
 

@@ -22,6 +22,8 @@ type Catalog struct {
 	used   map[serverKey]bool // the MCP servers that it needs
 
 	triggers map[triggerKey]approvals.Trigger
+
+	unmatched []Unmatched
 }
 
 var (

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 
 	"countersign/approvals"
@@ -24,6 +26,7 @@ func (b *builder) policies() *celpolicy.Rules {
 			b.expression(p.When.At, "policy "+p.Name, err)
 			continue
 		}
+		b.match(p.Name, when.Tool())
 		for _, v := range b.file.Vars {
 			if text, ok := v.Value.(agentsfile.Text); ok && secret(text) {
 				when.Hide(v.Name, text.Written)
@@ -32,6 +35,41 @@ func (b *builder) policies() *celpolicy.Rules {
 		rules.Rules = append(rules.Rules, celpolicy.Rule{When: when, Then: policyOf(b.file, p)})
 	}
 	return rules
+}
+
+// Unmatched is a policy that holds for no call, because no agent has the tool that its condition is for.
+type Unmatched struct {
+	Policy string `json:"policy"`
+	Tool   string `json:"tool"`
+	Near   string `json:"near,omitempty"` // the tool that was perhaps meant
+}
+
+// String is it in words.
+func (u Unmatched) String() string {
+	text := fmt.Sprintf("policy %s holds for no call: no agent has a tool called %q", u.Policy, u.Tool)
+	if u.Near != "" {
+		text += fmt.Sprintf("; did you mean %q?", u.Near)
+	}
+	return text
+}
+
+// Unmatched are the policies for tools that no agent has: misspelt they do not ask whom they should.
+func (c *Catalog) Unmatched() []Unmatched { return c.unmatched }
+
+// match notes a policy for the one tool that no agent has, nor may have.
+func (b *builder) match(policy, tool string) {
+	var names []string
+	for _, a := range b.file.Agents {
+		for i := range b.agents[a.Name].Tools {
+			names = append(names, b.agents[a.Name].Tools[i].Name)
+		}
+		if a.Offers(tool) {
+			return
+		}
+	}
+	if tool != "" && !slices.Contains(names, tool) {
+		b.unmatched = append(b.unmatched, Unmatched{policy, tool, agentsfile.Nearest(tool, names)})
+	}
 }
 
 // schemas are those of the arguments of the tools that the file defines. Those of MCP servers, which may offer others

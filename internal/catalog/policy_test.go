@@ -172,3 +172,36 @@ func TestDelegations(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestUnmatched names the policies for tools that no agent has. Those that may hold for others too, or for tools that
+// are only known while an agent runs, are not among them.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	const policies = `policies:
+  - { name: misspelt, when: 'tool == "pai" && args.amount > 5', approvers: { groups: [S1] } }
+  - { name: gone, when: '"refund_customer" == tool', approvers: { groups: [S1] } }
+  - { name: there, when: 'args.amount > 7 && tool == "pay"', approvers: { groups: [S1] } }
+  - { name: several, when: 'tool == "pai" || tool == "pay"', approvers: { groups: [S1] } }
+  - { name: any, when: 'channel.direct', approvers: { groups: [S1] } }
+`
+	misspelt, gone := Unmatched{"misspelt", "pai", "pay"}, Unmatched{"gone", "refund_customer", ""}
+	for more, want := range map[string][]Unmatched{
+		"": {misspelt, gone},
+		"      - { type: mcp, server: bank, allowed_tools: [refund_customer] }\n" +
+			"mcp_servers: { bank: { url: https://bank.example } }\n": {misspelt},
+		"      - { type: mcp, server: bank }\nmcp_servers: { bank: { url: https://bank.example } }\n": nil,
+		"      - { type: hosted_mcp, server_label: wiki, server_url: https://wiki.example }\n":        nil,
+	} {
+		c, err := buildCatalog(t, payments+more+policies+policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, c.Unmatched()); diff != "" {
+			t.Errorf("with %q (-want +have):\n%s", more, diff)
+		}
+	}
+	const want = `policy misspelt holds for no call: no agent has a tool called "pai"; did you mean "pay"?`
+	if got := misspelt.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -86,9 +86,9 @@ func (w *world) set(ctx context.Context) error {
 func (w *world) workdir() string   { return filepath.Join(w.dir, "work") }
 func (w *world) storePath() string { return filepath.Join(w.dir, "countersign.db") }
 
-// longestRoot is how long the name of the folder for temporary files may be: the bot's socket is a file below it, and
-// such names end at about a hundred bytes.
-const longestRoot = 60
+// longestRoot is how long the name of the folder for temporary files may be: the bot's socket is a file below it, such
+// as countersign-test-4294967295/countersign.db.sock, and such names end at a hundred bytes (internal/control).
+const longestRoot = 50
 
 // tempRoot is where folders of tests are made; empty means the system's own choice.
 func tempRoot() string {

@@ -259,9 +259,11 @@ func (s *Store) txIn(btx *bolt.Tx, r room) *tx {
 func (s *Store) damaged(detail any) error { return damaged(s.path, detail) }
 
 func damaged(path string, detail any) error {
-	return fmt.Errorf(
-		"%w: %s: %v; keep the file aside and put the newest backup in its place", ErrDamaged, path, detail)
+	return fmt.Errorf("%w: %s: %v%s", ErrDamaged, path, detail, MendDamaged)
 }
+
+// MendDamaged is how errors that wrap ErrDamaged end: what to do about a damaged file that is the store.
+const MendDamaged = "; keep the file aside and put the newest backup in its place"
 
 // commitFailed returns the error of a commit that ended with err. When only space was lacking, the store goes on;
 // after anything else, above all after a failed sync, the kernel may have dropped what it was given while later syncs

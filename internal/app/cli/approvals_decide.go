@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,15 +97,16 @@ environment to ask Slack who the person is.`,
 		"with --approve or --reject: the same as --always-approve or --always-reject")
 	f.StringVar(&c.Scope, "scope", "", "with an --always flag: how far it reaches, a `SCOPE` that the policy names: "+
 		"run, thread, channel or workspace")
-	f.StringSliceVar(&c.Same, "same", nil,
-		"with an --always flag: `ARGUMENTS` that keep the value of this call, such as to,currency or /account/id")
-	f.StringSliceVar(&c.AtMost, "at-most", nil,
-		"with an --always flag: numeric `ARGUMENTS` that are not greater than in this call")
-	f.StringSliceVar(&c.Without, "without", nil,
-		"with an --always flag: `ARGUMENTS` that this call does not have, nor may later ones")
-	f.DurationVar(&c.TTL, "ttl", 0,
-		"with an --always flag: how `LONG` it holds, such as 2h; as long as the policy lets it")
-	f.IntVar(&c.Uses, "uses", 0, "with --always-approve: how `MANY` more calls it is for; any number")
+	f.Func("same",
+		"with an --always flag: `ARGUMENTS` that keep the value of this call, such as to,currency or /account/id",
+		argumentNames(&c.Same))
+	f.Func("at-most", "with an --always flag: numeric `ARGUMENTS` that are not greater than in this call",
+		argumentNames(&c.AtMost))
+	f.Func("without", "with an --always flag: `ARGUMENTS` that this call does not have, nor may later ones",
+		argumentNames(&c.Without))
+	f.Func("ttl", "with an --always flag: how `LONG` it holds, such as 2h or 7d; as long as the policy lets it",
+		c.setTTL)
+	f.Func("uses", "with --always-approve: how `MANY` more calls it is for; any number", c.setUses)
 	f.StringVar(&c.Reason, "reason", "", "a `TEXT` for the record and the model")
 	f.Func("digest", "decide only if the request's digest starts with `HEX`, at least the 16 digits on its card",
 		c.setDigest)
@@ -120,6 +123,35 @@ func (c *decideCommand) setDigest(value string) error {
 	if len(value) < shownDigits || strings.Trim(c.Digest, "0123456789abcdef") != "" {
 		return fmt.Errorf("give at least the %d hexadecimal digits that the card shows, or leave the flag out",
 			shownDigits)
+	}
+	return nil
+}
+
+// argumentNames returns the setter of a flag that takes the names of arguments, a comma between. One without a name
+// would leave out the condition that somebody meant.
+func argumentNames(field *[]string) func(string) error {
+	return func(value string) error {
+		names, err := csv.NewReader(strings.NewReader(value)).Read()
+		if err != nil || slices.Contains(names, "") {
+			return errors.New("it is names of arguments, such as to,currency; leave the flag out for no condition")
+		}
+		*field = append(*field, names...)
+		return nil
+	}
+}
+
+// setTTL refuses no time: left out, the flag means as long as the policy lets it.
+func (c *decideCommand) setTTL(value string) (err error) {
+	if c.TTL, err = readDuration(value); err != nil || c.TTL <= 0 {
+		return errors.New("it is how long the answer holds, such as 2h or 7d")
+	}
+	return nil
+}
+
+// setUses refuses no calls: left out, the flag means any number.
+func (c *decideCommand) setUses(value string) (err error) {
+	if c.Uses, err = strconv.Atoi(value); err != nil || c.Uses < 1 {
+		return errors.New("it is a number of calls, 1 or more; leave the flag out for any number")
 	}
 	return nil
 }
@@ -226,10 +258,6 @@ func (c *decideCommand) terms(v approvals.Verdict) (*approvals.GrantTerms, error
 	case !standing:
 		return nil, misused("--scope, --same, --at-most, --without, --ttl and --uses go with --always-approve " +
 			"or --always-reject")
-	case c.TTL < 0:
-		return nil, misused("--ttl is how long the answer holds, such as 2h, not %s", c.TTL)
-	case c.Uses < 0:
-		return nil, misused("--uses is a number of calls, not %d", c.Uses)
 	}
 	scope := approvals.Scope(cmp.Or(c.Scope, string(approvals.ScopeRun)))
 	switch scope {
@@ -290,8 +318,11 @@ func explainDecision(
 	if r == nil || r.Status == approvals.RequestPending || !errors.Is(err, approvals.ErrConflict) {
 		return err
 	}
-	if d := r.Settler(); d != nil {
-		return fmt.Errorf("%w: it is %s since %s by %s", err, r.Status, d.At.UTC().Format(time.RFC3339), decider(*d))
+	if stands := fmt.Sprintf("it is %s", r.Status); !strings.HasSuffix(err.Error(), stands) {
+		err = fmt.Errorf("%w: %s", err, stands)
 	}
-	return fmt.Errorf("%w: it is %s", err, r.Status)
+	if d := r.Settler(); d != nil {
+		return fmt.Errorf("%w, since %s by %s", err, d.At.UTC().Format(time.RFC3339), decider(*d))
+	}
+	return err
 }

@@ -38,3 +38,27 @@ func TestExplainDecision(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainTooLate says once how a request stands, since when and by whom.
+func TestExplainTooLate(t *testing.T) {
+	t.Parallel()
+	r := newRequest("req_1", answered("U2", approvals.Reject),
+		stands(approvals.RequestRejected, approvals.OutcomeNotRun))
+	cancelled := newRequest("req_1", stands(approvals.RequestCancelled, approvals.OutcomeNotRun))
+	for _, tt := range []struct {
+		r          *approvals.Request
+		text, want string
+	}{
+		{r, "it is rejected", "already decided: it is rejected, since 2026-11-02T15:01:00Z by U2"},
+		{r, "U3 has answered already", "already decided: U3 has answered already: it is rejected, " +
+			"since 2026-11-02T15:01:00Z by U2"},
+		{cancelled, "it is cancelled", "already decided: it is cancelled"},
+		{cancelled, "U3 has answered already", "already decided: U3 has answered already: it is cancelled"},
+	} {
+		err := explainDecision(tt.r, fmt.Errorf("%w: %s", approvals.ErrConflict, tt.text), &tt.r.RequestHead,
+			approvals.Approve)
+		if err.Error() != tt.want {
+			t.Errorf("%q, want %q", err, tt.want)
+		}
+	}
+}

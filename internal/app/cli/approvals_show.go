@@ -232,9 +232,9 @@ func questionWords(r *approvals.RequestHead) string {
 	return string(r.Kind)
 }
 
-// statusLine says how the request stands.
+// statusLine says how the request stands. Who cancelled the run of an approved one has not approved it.
 func statusLine(r *approvals.RequestHead) string {
-	if r.CancelledBy != "" {
+	if r.CancelledBy != "" && r.Status == approvals.RequestCancelled {
 		return string(r.Status) + " by " + r.CancelledBy.Local()
 	}
 	return string(r.Status)

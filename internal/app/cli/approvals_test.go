@@ -116,6 +116,69 @@ func TestShowSaysWhatADecisionRestsOn(t *testing.T) {
 	}
 }
 
+// TestNotApprovedByWhoeverCancelled: of an approved call that never began because its run was cancelled, the person who
+// cancelled is named for that, and not for the approval.
+func TestNotApprovedByWhoeverCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRequest("req_1", answered("U2", approvals.Approve),
+		stands(approvals.RequestApproved, approvals.OutcomeNotRun),
+		func(r *approvals.Request) { r.CancelledBy = "T1/U1" })
+	got := fields(t, func(p *Program) error { return (&showCommand{}).print(p, r) })
+	for name, want := range map[string]string{
+		"status":  "approved, since 2026-11-02T15:01:00Z",
+		"outcome": "not run since 2026-11-02T15:02:00Z; U1 cancelled the run first",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	const want = "req_1 approval of pay: approved, not run; U1 cancelled the run first"
+	if line := requestLine(&r.RequestHead); line != want {
+		t.Errorf("of the run: %q, want %q", line, want)
+	}
+}
+
+// TestWhatAnApprovedCallWaitsFor: one that has its values or its approval may wait for people once more, and then it is
+// not its turn that it waits for.
+func TestWhatAnApprovedCallWaitsFor(t *testing.T) {
+	t.Parallel()
+	const at = "2026-11-02T15:01:00Z"
+	external := func(r *approvals.Request) { r.Tool.Kind = agent.KindExternal }
+	replaced := func(r *approvals.Request) { r.SupersededBy = "req_2" }
+	for name, c := range map[string]struct {
+		kind                      agent.InterruptionKind
+		more                      []func(*approvals.Request)
+		word, show, said, verdict string
+	}{
+		"values, asked about next": {agent.FieldsRequired, []func(*approvals.Request){replaced}, "asked about next",
+			"asked about next, as req_2, since " + at, "req_2 asks about the call with its values.", "provide_input"},
+		"values, so far": {agent.FieldsRequired, nil, "waits for its turn", "waits for its turn since " + at,
+			"The call has its values and waits for its turn; where it needs approval, people are asked about it next.",
+			"provide_input"},
+		"to be carried out elsewhere": {agent.Confirm, []func(*approvals.Request){external}, "waits for its result",
+			"waits for its result since " + at,
+			"The call is carried out elsewhere, and another request waits for its result.", "approve"},
+		"the bot's own": {agent.Confirm, nil, "waits for its turn", "waits for its turn since " + at,
+			"The call waits for its turn.", "approve"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := append([]func(*approvals.Request){of(c.kind), answered("U2", approvals.Verdict(c.verdict)),
+				stands(approvals.RequestApproved, "")}, c.more...)
+			r := newRequest("req_1", all...)
+			if word := callWord(&r.RequestHead); word != c.word {
+				t.Errorf("list: %q, want %q", word, c.word)
+			}
+			if line := callLine(&r.RequestHead); line != c.show {
+				t.Errorf("show: %q, want %q", line, c.show)
+			}
+			if said := callSentence(&r.RequestHead); said != c.said {
+				t.Errorf("decide: %q, want %q", said, c.said)
+			}
+		})
+	}
+}
+
 // TestShowJSON is one object, with the outcome also where it is empty.
 func TestShowJSON(t *testing.T) {
 	t.Parallel()

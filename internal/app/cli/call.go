@@ -13,9 +13,28 @@ func callWord(r *approvals.RequestHead) string {
 		return answerWord(r)
 	}
 	if r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved {
-		return "waits for its turn"
+		return waitsFor(r)
 	}
 	return string(r.Outcome)
+}
+
+// waitsFor says what the approved call of a request waits for. It may be people once more.
+func waitsFor(r *approvals.RequestHead) string {
+	switch {
+	case r.SupersededBy != "": // it has its values, and needs approval
+		return "asked about next"
+	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+		return "waits for its result"
+	}
+	return "waits for its turn"
+}
+
+// cancelledFirst says who cancelled the run before its approved call had begun; nothing of other calls.
+func cancelledFirst(r *approvals.RequestHead) string {
+	if r.Status != approvals.RequestApproved || r.CancelledBy == "" {
+		return ""
+	}
+	return "; " + r.CancelledBy.Local() + " cancelled the run first"
 }
 
 // callLine says what became of the call, and since when that is so.
@@ -28,6 +47,8 @@ func callLine(r *approvals.RequestHead) string {
 		return answerWord(r) + "; nothing runs"
 	case r.Status == approvals.RequestPending && r.Outcome == approvals.OutcomeNone:
 		return "not known yet: the request waits for people"
+	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved && r.SupersededBy != "":
+		return waitsFor(r) + ", as " + string(r.SupersededBy) + dated(", since ", r.Settled)
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
 		since = r.Settled
 	case r.Outcome == approvals.OutcomeNone:
@@ -40,7 +61,7 @@ func callLine(r *approvals.RequestHead) string {
 	if r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed {
 		word = " at "
 	}
-	return callWord(r) + dated(word, since) + inNumbers(r)
+	return callWord(r) + dated(word, since) + inNumbers(r) + cancelledFirst(r)
 }
 
 // inNumbers is how the call ended as far as its tool has told, behind a colon.
@@ -98,6 +119,13 @@ func callSentence(r *approvals.RequestHead) string {
 		return "What became of the call is not known."
 	case r.Kind == agent.OutcomeUnknown:
 		return "The call waits for its turn to run again."
+	case r.SupersededBy != "":
+		return string(r.SupersededBy) + " asks about the call with its values."
+	case r.Kind == agent.FieldsRequired:
+		return "The call has its values and waits for its turn; " +
+			"where it needs approval, people are asked about it next."
+	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+		return "The call is carried out elsewhere, and another request waits for its result."
 	}
 	return "The call waits for its turn."
 }

@@ -55,8 +55,10 @@ type report struct {
 	SHA256 string        `json:"sha256"`
 	Tools  []catalog.Row `json:"tools"`
 	// Policies are those with a condition, in their order; Policy is what holds where none of them does.
-	Policies   []catalog.PolicyRow `json:"policies,omitempty"`
-	Policy     string              `json:"policy,omitempty"`
+	Policies []catalog.PolicyRow `json:"policies,omitempty"`
+	Policy   string              `json:"policy,omitempty"`
+	// Unmatched are the policies that hold for no call, because no agent has the tool that they are for.
+	Unmatched  []catalog.Unmatched `json:"unmatched,omitempty"`
 	Requesters string              `json:"requesters"`
 	Retention  string              `json:"retention"` // what is kept for how long
 	Delegates  []standIn           `json:"delegates,omitempty"`
@@ -157,7 +159,7 @@ func (rep *report) describe(ctx context.Context, c *catalog.Catalog) error {
 		last := len(policies) - 1
 		rep.Policy, policies = policies[last].Agreement(), policies[:last]
 	}
-	rep.Policies = policies
+	rep.Policies, rep.Unmatched = policies, c.Unmatched()
 	return nil
 }
 
@@ -188,6 +190,9 @@ func (rep *report) print(w io.Writer) error {
 			otherwise = " (where none of the policies above holds)"
 		}
 		fmt.Fprintf(w, "must agree  %s%s\n", visible.Line(rep.Policy), otherwise)
+	}
+	for _, u := range rep.Unmatched {
+		fmt.Fprintf(w, "            WARNING: %s\n", visible.Line(u.String()))
 	}
 	for _, d := range rep.Delegates {
 		fmt.Fprintf(w, "stand in    %s for %s until the end of %s\n", d.To, d.From, d.Until)

@@ -53,20 +53,25 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) error {
 	}
 	cfg := demo.Config{Executable: self, Environ: p.Environ, Listen: c.Listen, Keep: c.Keep, Agents: c.Agents,
 		Out: p.Stdout}
+	signalled := ctx
 	ctx, cancel := p.untilLost(ctx)
 	defer cancel()
 	if c.Headless {
-		return explainDemo(demo.Play(ctx, cfg))
+		return explainDemo(signalled, demo.Play(ctx, cfg), "the story was not played to its end")
 	}
 	stage, err := demo.New(ctx, cfg)
 	if err != nil {
-		return explainDemo(err)
+		return explainDemo(signalled, err, "the demo had not begun yet")
 	}
 	return errors.Join(stage.Wait(ctx), stage.Close())
 }
 
-// explainDemo marks what a person mends on the command line or in the agents file.
-func explainDemo(err error) error {
+// explainDemo marks what a person mends on the command line or in the agents file. What goes wrong once a signal has
+// come is that signal's doing, and nothing to mend.
+func explainDemo(signalled context.Context, err error, stands string) error {
+	if err != nil && signalled.Err() != nil {
+		return interrupted(signalled.Err(), stands)
+	}
 	if errors.Is(err, demo.ErrConfig) {
 		return app.Misconfigured(err)
 	}

@@ -112,9 +112,19 @@ func TestDecideTerms(t *testing.T) {
 	if err != nil || terms.Scope != approvals.ScopeRun {
 		t.Errorf("without a scope: %+v, %v", terms, err)
 	}
-	for _, bad := range []decideCommand{{TTL: -1}, {Uses: -1}} {
-		if _, err := bad.terms(approvals.AlwaysApprove); err == nil {
-			t.Errorf("%+v is taken", bad)
+	for _, bad := range []struct {
+		set   func(string) error
+		value string
+	}{
+		{c.setTTL, "0"}, {c.setTTL, "-1h"}, {c.setTTL, "0d"}, {c.setTTL, ""}, {c.setUses, "0"}, {c.setUses, "-1"},
+		{c.setUses, "some"}, {argumentNames(&c.Same), ""}, {argumentNames(&c.Same), "to,"},
+	} {
+		if err := bad.set(bad.value); err == nil {
+			t.Errorf("%q is taken", bad.value)
 		}
+	}
+	if err := errors.Join(c.setTTL("2d"), argumentNames(&c.Same)("a,b")); err != nil || c.TTL != 48*time.Hour ||
+		len(c.Same) != 3 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }

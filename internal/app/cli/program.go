@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -68,9 +70,26 @@ type commandLine struct {
 // run is what the library calls for a command.
 func (l *commandLine) run(do func(context.Context, *Program) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error {
+		if err := noneEmpty(c); err != nil {
+			return err
+		}
 		l.began = true
 		return withList(c, do(c.Context(), l.program))
 	}
+}
+
+// saySo are the flags that may be empty, or whose commands say themselves what is missing then.
+var saySo = []string{"as", "reason", "run", "allow-tools"}
+
+// noneEmpty refuses a flag that was given without a value, as "$NAME" is of a variable that is not set. Taken for one
+// that was left out it would widen what is asked for: more is covered, or less compared.
+func noneEmpty(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(saySo, f.Name) {
+			err = misused("--%s is empty; leave the flag out, or give it a value", f.Name)
+		}
+	})
+	return err
 }
 
 // lists has, by the command that others are below, the command that prints what those are given the ids of.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -147,10 +148,30 @@ func (c *restoreCommand) replace(ctx context.Context, p *Program, path, aside st
 	}
 	found, err := p.inspect(ctx, f)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not taken: %w", c.File, err)
+		return nil, &untaken{file: c.File, copied: f.Name(), err: err}
 	}
 	return found, app.ExplainStore(store.Replace(path, f.Name(), aside))
 }
+
+// untaken is why a backup is not restored, in words about the backup: its copy is gone when they are read.
+type untaken struct {
+	file, copied string
+	err          error
+}
+
+func (e *untaken) Error() string {
+	why := strings.ReplaceAll(e.err.Error(), e.copied, e.file)
+	switch {
+	case errors.Is(e.err, store.ErrPlain):
+		why = "it is not encrypted, although COUNTERSIGN_ENCRYPTION_KEYS is set: restore it without that variable, " +
+			"then run \"countersign compact\" with it, which encrypts all of it"
+	case errors.Is(e.err, store.ErrDamaged):
+		why = strings.ReplaceAll(why, store.MendDamaged, "; take another backup")
+	}
+	return e.file + " is not taken: " + why
+}
+
+func (e *untaken) Unwrap() error { return e.err }
 
 // copyFile writes the file at path to f, until ctx ends.
 func copyFile(ctx context.Context, f io.Writer, path string) error {

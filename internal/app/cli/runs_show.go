@@ -139,7 +139,7 @@ func costLine(r *approvals.Run) string {
 func requestLine(q *approvals.RequestHead) string {
 	text := fmt.Sprintf("%s %s of %s: %s", q.ID, wanted(q), q.Tool.Name, statusLine(q))
 	if word := callWord(q); word != "" {
-		text += ", " + word
+		text += ", " + word + cancelledFirst(q)
 	}
 	if q.Requirement.Policy != "" {
 		text += ", policy " + q.Requirement.Policy

@@ -106,6 +106,10 @@ func (c *testCommand) Run(ctx context.Context, p *Program) error {
 				continue
 			}
 			passed, err := c.play(ctx, p, cfg, f, &f.Tests[i])
+			if ctx.Err() != nil {
+				return interrupted(ctx.Err(), fmt.Sprintf("the test %q was not played to its end; "+
+					"%d played before it, %d failed", f.Tests[i].Name, played, failed))
+			}
 			if err != nil {
 				return err
 			}
@@ -126,11 +130,14 @@ func (c *testCommand) read() (files []*testfile.File, err error) {
 	return files, err
 }
 
-// play plays one test and prints how it ended.
+// play plays one test and prints how it ended, but of one that ctx has cut off: what fails then is not the test's.
 func (c *testCommand) play(
 	ctx context.Context, p *Program, cfg testrun.Config, f *testfile.File, t *testfile.Test,
 ) (passed bool, err error) {
 	result, err := testrun.Play(ctx, cfg, f, t)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if errors.Is(err, testrun.ErrConfig) {
 		return false, app.Misconfigured(err)
 	}
