@@ -262,12 +262,12 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	return output, nil
 }
 
-// tellsNothing reports whether the error of a call that people have let run does not say what became of it: the tool
-// panicked, or its time is over and it says no more than that. Of tools that bound themselves the time is their own,
-// and they know what they have done.
+// tellsNothing reports whether the error of a call that people have let run, or are to look at afterwards, does not say
+// what became of it: the tool panicked, or its time is over and it says no more than that. Of tools that bound
+// themselves the time is their own, and they know what they have done.
 func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
 	switch {
-	case j.how.verdict != approved:
+	case j.how.verdict != approved && !j.how.review:
 		return false
 	case errors.Is(err, errPanic):
 		return true
