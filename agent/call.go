@@ -106,7 +106,8 @@ func (c *call) complete() {
 
 // refuse gives up on a call because of its arguments.
 func (c *call) refuse(err error) {
-	if c.State == callCleared || c.Question == OutcomeUnknown {
+	elsewhere := c.Question == ExternalResult && c.Kind != KindAsk // somebody may have carried it out
+	if c.State == callCleared || c.Question == OutcomeUnknown || elsewhere {
 		c.fail(textGaveUp)
 		return
 	}

@@ -79,6 +79,55 @@ func TestAnswerAfterTheOutput(t *testing.T) {
 	}
 }
 
+// TestRetryOfACallThatLacksWhatPeopleFillIn changes the tool of a call that may have begun, so that people fill in what
+// the call does not have: it does not run again on the word that it may be tried once more.
+func TestRetryOfACallThatLacksWhatPeopleFillIn(t *testing.T) {
+	t.Parallel()
+	for _, idempotent := range []bool{false, true} {
+		var ran []string
+		tool := agent.NewTool("pay", "Pays.", func(context.Context, struct {
+			Amount int `json:"amount"`
+		}) (string, error) {
+			return "", nil
+		})
+		tool.NeedsApproval, tool.Idempotent = agent.AlwaysAsk, idempotent
+		tool.Invoke = func(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+			if ran = append(ran, string(c.Arguments)); len(ran) == 1 {
+				return agent.ToolOutput{}, agent.ErrOutcomeUnknown
+			}
+			return agent.ToolOutput{Text: "paid"}, nil
+		}
+		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{tool}, Model: scripted.New(
+			scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
+		r := &agent.Runner{}
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+		must(t, err)
+		must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+		res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+		must(t, err)
+		changed := agent.NewTool("pay", "Pays.", func(context.Context, struct {
+			Amount int    `json:"amount"`
+			To     string `json:"to"`
+		}) (string, error) {
+			return "", nil
+		})
+		changed.NeedsApproval, changed.Idempotent = agent.AlwaysAsk, idempotent
+		changed.Invoke, changed.Fields = tool.Invoke, []string{"to"}
+		a.Tools[0] = changed
+		again, err := res.State.Rebind(t.Context())
+		must(t, err)
+		for _, in := range again {
+			must(t, res.State.Approve(in, agent.ApproveOptions{}))
+		}
+		res, err = r.Resume(t.Context(), a, reloaded(t, res.State, a), agent.RunOptions{})
+		must(t, err)
+		want := "It is not known whether this call was carried out, and it will not be tried again."
+		if len(ran) != 1 || outputs(res)["c1"] != want {
+			t.Errorf("idempotent %t: ran %v, and the model reads %q", idempotent, ran, outputs(res))
+		}
+	}
+}
+
 func reloaded(t *testing.T, s *agent.RunState, a *agent.Agent) *agent.RunState {
 	t.Helper()
 	data, err := s.MarshalJSON()

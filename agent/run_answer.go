@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"countersign/agent/guardrail"
+	"countersign/agent/internal/strictjson"
 )
 
 // conclude checks an answer and ends the conversation with it.
@@ -52,6 +53,9 @@ var errNotJSONObject = errors.New("it is not a JSON object")
 func (o *OutputSchema) check(answer string) error {
 	if !json.Valid([]byte(answer)) || firstByte([]byte(answer)) != '{' {
 		return errNotJSONObject
+	}
+	if err := strictjson.Unique([]byte(answer), maxItemDepth); err != nil { // readers differ in what such a text says
+		return err
 	}
 	if o.Validate == nil {
 		return nil

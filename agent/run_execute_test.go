@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,32 +72,46 @@ func TestTimeout(t *testing.T) {
 }
 
 // A call that people allowed and that does not finish in time may have taken effect, as when the run is cancelled
-// meanwhile: they are asked what became of it. If the model made it again, that would be another call, also for a tool
-// that knows one by its EffectID. What a tool knows better is told to the model.
-func TestTimeoutOfAnApprovedCall(t *testing.T) {
+// meanwhile, and so may one that panics: they are asked what became of it. If the model made it again, that would be
+// another call, also for a tool that knows one by its EffectID. What a tool knows better is told to the model.
+func TestBrokenOffThoughApproved(t *testing.T) {
 	t.Parallel()
+	late := func(ctx context.Context) error { return fmt.Errorf("pay: %w", context.Cause(ctx)) }
+	panics := func(context.Context) error { panic("4711") }
 	for _, tt := range []struct {
 		name       string
+		kind       agent.ToolKind
 		idempotent bool
-		err        error // nil: that of the context
+		err        func(context.Context) error
 		asks       bool
+		audit      bool
 	}{
-		{"a payment", false, nil, true},
-		{"a payment that may be repeated", true, nil, true},
-		{"a tool that knows that nothing happened", false, errors.New("the bank is closed"), false},
+		{"a payment", agent.KindFunction, false, late, true, false},
+		{"a payment that may be repeated", agent.KindFunction, true, late, true, false},
+		{"a tool that takes text", agent.KindCustom, false, late, true, false},
+		{"a kind of one's own", "payment", false, late, true, false},
+		{"a tool that knows that nothing happened", agent.KindFunction, false,
+			func(context.Context) error { return errors.New("the bank is closed") }, false, false},
+		{"a kind that knows what it has done", agent.KindApplyPatch, false, late, false, false},
+		{"a payment that panics", agent.KindFunction, false, panics, true, false},
+		{"any kind that panics", agent.KindHTTP, false, panics, true, false},
+		{"a payment that is looked at afterwards", agent.KindFunction, false, late, true, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tool := invoking(func(ctx context.Context, _ *agent.ToolCall) (agent.ToolOutput, error) {
 				<-ctx.Done()
-				return agent.ToolOutput{}, cmp.Or(tt.err, fmt.Errorf("pay: %w", context.Cause(ctx)))
+				return agent.ToolOutput{}, tt.err(ctx)
 			})
 			tool.Timeout, tool.NeedsApproval, tool.Idempotent = 30*time.Second, agent.AlwaysAsk, tt.idempotent
+			tool.Kind, tool.Audit = tt.kind, tt.audit
 			r, a := &agent.Runner{}, fleet(1, tool)
 			res, err := r.Run(t.Context(), a, nil, agent.RunOptions{})
 			must(t, err)
-			must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
-			res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
-			must(t, err)
+			if !tt.audit {
+				must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+				res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+				must(t, err)
+			}
 			asked := len(res.Interruptions) == 1 && res.Interruptions[0].Kind == agent.OutcomeUnknown
 			if asked != tt.asks {
 				t.Errorf("%s: asked %t, and the model reads %q", tt.name, asked, outputs(res))

@@ -21,7 +21,7 @@ const (
 	textWithdrawn = "The call was not carried out: what it depends on has changed."
 	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, " +
 		"because what it depends on has changed."
-	textPanic = "The tool failed with an internal error."
+	textPanic = "The tool failed with an internal error; the call may have taken effect or not."
 )
 
 // perform runs one job between its two journal entries.
@@ -262,12 +262,22 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	return output, nil
 }
 
-// tellsNothing reports whether the error of a function that people have let run says no more than that its time is
-// over. Of other kinds of tools the time that they have is their own, or they know what they have done.
+// tellsNothing reports whether the error of a call that people have let run, or are to look at afterwards, does not say
+// what became of it: the tool panicked, or its time is over and it says no more than that. Of tools that bound
+// themselves the time is their own, and they know what they have done.
 func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
-	return toolCtx.Err() != nil && errors.Is(err, context.DeadlineExceeded) && j.how.verdict == approved &&
-		j.tool.kind() == KindFunction
+	switch {
+	case j.how.verdict != approved && !j.how.review:
+		return false
+	case errors.Is(err, errPanic):
+		return true
+	}
+	return toolCtx.Err() != nil && errors.Is(err, context.DeadlineExceeded) &&
+		!slices.Contains(boundThemselves, j.tool.kind())
 }
+
+// boundThemselves are the kinds of tools that say themselves what is known of a call whose time is over.
+var boundThemselves = []ToolKind{KindHTTP, KindShell, KindApplyPatch, KindMCP}
 
 // started tells that a call begins to run.
 func (l *loop) started(ctx context.Context, j *job) {

@@ -198,6 +198,7 @@ func (f *frame) rebindOpen(c *call) bool {
 	if f.unchanged(c, tool) {
 		return false
 	}
+	c.askFor(tool)
 	if err := tool.validateCall(c); err != nil {
 		c.refuse(err)
 		return false
@@ -207,6 +208,18 @@ func (f *frame) rebindOpen(c *call) bool {
 		c.ask(c.Question)
 	}
 	return true
+}
+
+// askFor makes the question of a call that waits to be let run one that its changed tool has: nobody can confirm a call
+// that lacks what people fill in, and nobody fills in what is not asked for.
+func (c *call) askFor(tool *Tool) {
+	switch {
+	case c.State != callWaiting:
+	case c.Question == Confirm && tool.fills() && !c.Given:
+		c.Question = FieldsRequired
+	case c.Question == FieldsRequired && !tool.fills():
+		c.Question = Confirm
+	}
 }
 
 // Tool returns the tool that an open question is about, as its agent has it now: nil when the question is not open, or

@@ -35,13 +35,13 @@ func (s *RunState) preview(ctx context.Context, in *Interruption, opts ApproveOp
 			return Interruption{}, err
 		}
 	}
+	tool := f.tool(c)
+	if tool != nil && !f.unchanged(c, tool) {
+		return Interruption{}, fmt.Errorf("%w: tool %q is defined otherwise now", ErrStale, c.Tool)
+	}
 	arguments, err := f.decidedArguments(c, opts)
 	if err != nil {
 		return Interruption{}, err
-	}
-	tool := f.tool(c)
-	if !f.unchanged(c, tool) {
-		return Interruption{}, fmt.Errorf("%w: tool %q is defined otherwise now", ErrStale, c.Tool)
 	}
 	changed := *c
 	changed.Arguments, changed.Preconditions = arguments, nil

@@ -104,12 +104,15 @@ type Tool struct {
 	// Idempotent says that running a call twice with the same EffectID has the effect of running it once. Only such
 	// calls are repeated when a crash leaves it open whether they ran.
 	Idempotent bool
-	// Timeout bounds one execution of Invoke; zero means none. The wait for people is never bounded by it. Where a
-	// function that people have let run returns the end of its context, they are asked what became of the call: it may
-	// have taken effect. Other calls that do not finish in time have failed, and the model is told so.
+	// Timeout bounds one execution of Invoke; zero means none. The wait for people is never bounded by it. Where a call
+	// that people have let run, or are to look at afterwards, returns the end of its context, they are asked what
+	// became of it: it may have taken effect. Other calls that do not finish in time have failed, and the model is told
+	// so; so have those of kinds that bound themselves (KindHTTP, KindShell, KindApplyPatch, KindMCP), unless they wrap
+	// ErrOutcomeUnknown.
 	Timeout time.Duration
 	// Invoke runs the call. Its error is told to the model as the call's output; wrap [ErrFatal] to end the run
-	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. It must honour ctx.
+	// instead, and [ErrOutcomeUnknown] to have people find out whether the call took effect. They are asked that too
+	// where a call that they have let run, or are to look at, panics. It must honour ctx.
 	Invoke func(ctx context.Context, call *ToolCall) (ToolOutput, error)
 
 	agent         *Agent          // of a tool made by Agent.AsTool

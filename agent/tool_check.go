@@ -193,10 +193,11 @@ func (t *Tool) validate(arguments json.RawMessage) (err error) {
 	return t.Validate(slices.Clone(arguments))
 }
 
-// validateCall checks the arguments of a call as far as they are there: those that a person fills in may still be
-// missing.
+// validateCall checks the arguments of a call as far as they are there: those that a person will be asked for may still
+// be missing.
 func (t *Tool) validateCall(c *call) error {
-	if t.fills() && !c.Given {
+	begins := c.State == callNew || c.State == callCleared && t.repeatable() || c.Question == FieldsRequired
+	if t.fills() && !c.Given && begins {
 		return t.validateProposal(c.arguments())
 	}
 	return t.validate(c.arguments())

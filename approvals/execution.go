@@ -286,7 +286,7 @@ func (r *Request) answer(s *agent.RunState, in agent.Interruption) error {
 		}
 		return s.Approve(in, opts)
 	case RequestRejected:
-		always := r.Kind == agent.Confirm && r.standing()
+		always := in.Kind == agent.Confirm && r.standing()
 		return s.Reject(in, agent.RejectOptions{Always: always, Message: r.rejection()})
 	case RequestExpired:
 		text := r.expiredText()

@@ -307,3 +307,133 @@ func TestStandingAnswerOfWhoFillsIn(t *testing.T) {
 		b.reaches(id, approvals.RunDone)
 	}
 }
+
+// TestToolChangedToBeFilledIn changes a tool, while a call of it waits, into one whose calls people complete, and the
+// other way round: nothing runs on the answer to the other question, a rejection stands, and the call has what the tool
+// demands.
+func TestToolChangedToBeFilledIn(t *testing.T) {
+	t.Parallel()
+	whole := `{"date":"2026-12-01","guests":2,"table":"t1"}`
+	for name, tt := range map[string]struct {
+		answer approvals.Verdict // to the first question, values before the change; empty: none
+		fewer  bool              // the first question asks for values, and the second does not
+	}{
+		"approved before": {answer: approvals.Approve},
+		"pending":         {},
+		"rejected":        {answer: approvals.Reject},
+		"always rejected": {answer: approvals.AlwaysReject},
+		"filled in":       {answer: approvals.ProvideInput, fewer: true},
+		"nothing to fill": {fewer: true},
+		"rejected values": {answer: approvals.Reject, fewer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			confirmed, completed, look := b.book(), b.book(), b.tools()[2]
+			confirmed.Proposed, confirmed.NeedsApproval = nil, agent.AlwaysAsk
+			before, after := confirmed, completed
+			if tt.fewer {
+				before, after = completed, confirmed
+			}
+			model := asks(call("c1", "book", whole), call("c2", "look", `{}`))
+			b.agent(model, before, look)
+			step := b.step()
+			id := b.submit()
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			first, other := b.pending(id)[0], b.pending(id)[1]
+			if tt.answer == approvals.ProvideInput {
+				if _, err := b.fill(first, bob, `{"guests":3}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.agent(model, after, look)
+			if tt.answer != "" && tt.answer != approvals.ProvideInput {
+				b.must(first, bob, tt.answer, "")
+			}
+			b.must(other, bob, approvals.Approve, "")
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			got := b.request(first.ID)
+			if tt.answer == approvals.Reject || tt.answer == approvals.AlwaysReject {
+				if open := b.pending(id); len(open) != 0 || got.Status != approvals.RequestRejected {
+					t.Errorf("%d questions, and the first is %s", len(open), got.Status)
+				}
+				return
+			}
+			if got.Status != approvals.RequestStale || len(b.pending(id)) != 1 {
+				t.Fatalf("the first question is %s, %d are open", got.Status, len(b.pending(id)))
+			}
+			again := b.pending(id)[0]
+			want := agent.FieldsRequired
+			if tt.fewer {
+				want = agent.Confirm
+			}
+			if ran := b.effects.all(); again.Kind != want || len(again.Fields) > 0 == tt.fewer || len(ran) != 1 {
+				t.Fatalf("asked for %s with %d fields, ran %v", again.Kind, len(again.Fields), ran)
+			}
+			if tt.fewer {
+				b.must(again, bob, approvals.Approve, "")
+			} else if _, err := b.fill(again, bob, `{"guests":4}`); err != nil {
+				t.Fatal(err)
+			}
+			if err := step(runJob(id)); err != nil {
+				t.Fatal(err)
+			}
+			if ran := b.effects.all(); len(ran) != 2 || ran[1].arguments != strings.Replace(whole, "2,", "4,", 1) &&
+				ran[1].arguments != whole {
+				t.Errorf("ran %v", ran)
+			}
+		})
+	}
+}
+
+// TestValuesForAChangedTool fills in a call, or changes one, whose tool was changed since: whoever answers is told that
+// it is asked again, and it is.
+func TestValuesForAChangedTool(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*agent.Tool)
+		edit   bool
+	}{
+		"another version":       {func(tool *agent.Tool) { tool.Version = "2" }, false},
+		"other fields":          {func(tool *agent.Tool) { tool.Proposed = []string{"date"} }, false},
+		"no fields":             {func(tool *agent.Tool) { tool.Proposed = nil }, false},
+		"changed while edited":  {func(tool *agent.Tool) { tool.Version = "2" }, true},
+		"filled in when edited": {func(tool *agent.Tool) { tool.Proposed = []string{"date"} }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			tool, model := b.book(), books(`{"date":"2026-12-01","guests":2,"table":"t1"}`)
+			if tt.edit {
+				tool.Proposed, tool.NeedsApproval = nil, agent.AlwaysAsk
+			}
+			b.agent(model, tool)
+			b.start()
+			id := b.submit()
+			first := b.question(id)
+			tt.change(&tool)
+			b.agent(model, tool)
+			d := approvals.Decision{
+				Workspace: ws, Request: first.ID, By: bob, Verdict: approvals.ProvideInput, Digest: first.Digest,
+				Input: json.RawMessage(`{"guests":4}`), Via: "cli",
+			}
+			if tt.edit {
+				d.Verdict, d.Input = approvals.Edit, nil
+				d.Arguments = json.RawMessage(`{"date":"2026-12-01","guests":4,"table":"t1"}`)
+			}
+			if _, err := b.service.Decide(b.Context(), d); !errors.Is(err, approvals.ErrStale) {
+				t.Fatalf("told %v", err)
+			}
+			b.until("the question again", func() bool {
+				return b.request(first.ID).Status == approvals.RequestStale && len(b.pending(id)) == 1
+			})
+			if again := b.pending(id)[0]; again.ID == first.ID || again.Definition == first.Definition {
+				t.Errorf("asked %s once more", again.ID)
+			}
+		})
+	}
+}

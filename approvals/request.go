@@ -282,9 +282,13 @@ func (r *RequestHead) about(agentName, tool string, definition agent.Digest) boo
 		sameDigest(r.Definition, definition)
 }
 
-// asks reports whether the request is about the interruption.
+// asks reports whether the request is about the interruption. A tool that was changed may have people fill something in
+// where they were to confirm the call, or the other way round; that a confirmation follows what was filled in is not
+// that: the tool is the same.
 func (r *RequestHead) asks(in agent.Interruption) bool {
-	return r.Interruption == in.ID && r.Kind == in.Kind
+	letsRun := func(k agent.InterruptionKind) bool { return k == agent.Confirm || k == agent.FieldsRequired }
+	changed := letsRun(r.Kind) && letsRun(in.Kind) && !sameDigest(r.Definition, in.Definition)
+	return r.Interruption == in.ID && (r.Kind == in.Kind || changed)
 }
 
 // forAll reports whether r was settled by an answer that is meant for all later calls of its tool in the run.

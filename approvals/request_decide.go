@@ -267,8 +267,14 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 	if errors.Is(refused, errNotGathered) {
 		return nil, refused
 	}
-	if r.Status == RequestPending && errors.Is(refused, ErrExpired) {
+	switch {
+	case r.Status != RequestPending:
+	case errors.Is(refused, ErrExpired):
 		if err := c.expire(r); err != nil {
+			return nil, err
+		}
+	case rev != nil && rev.again: // whoever answers is told so, and nobody can answer what is there
+		if err := c.requeue(r.Run, r.ID); err != nil {
 			return nil, err
 		}
 	}

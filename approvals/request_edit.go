@@ -21,6 +21,7 @@ type revision struct {
 	input json.RawMessage // canonical; of ProvideInput
 	next  *Request        // the question about the call as it would be
 	err   error           // why the call cannot be changed so
+	again bool            // the run has to ask again, for its tool was changed
 }
 
 // checkRevision refuses arguments and input where they do not belong, and their absence where they do.
@@ -92,7 +93,7 @@ func (s *Service) revise(ctx context.Context, g *gatherer, r *Request, d *Decisi
 	v := voter{d.By, result.on}
 	in, tool, err := s.preview(ctx, r, d)
 	if err != nil {
-		return &revision{err: err}
+		return &revision{err: err, again: errors.Is(err, ErrStale)}
 	}
 	rev := &revision{next: r.revisedBy(v, in)}
 	rev.next.Explanation = explain(tool, &in.Call)

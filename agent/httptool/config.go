@@ -93,7 +93,7 @@ func (c Config) check() (*declared, error) {
 	}
 	d.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	d.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
-	d.Idempotent = c.Idempotent || d.Method == http.MethodGet || d.Method == http.MethodHead
+	d.Idempotent = c.Idempotent || d.reads()
 	d.redact, d.hidden = d.secrets(), d.credentials()
 	return d, d.checkParameters()
 }
@@ -205,6 +205,9 @@ func (d *declared) checkParameters() error {
 	}
 	return nil
 }
+
+// reads reports whether a call changes nothing.
+func (d *declared) reads() bool { return d.Method == http.MethodGet || d.Method == http.MethodHead }
 
 func (d *declared) hasBody() bool {
 	return d.Method == http.MethodPost || d.Method == http.MethodPut || d.Method == http.MethodPatch

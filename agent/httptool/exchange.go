@@ -115,7 +115,7 @@ func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 	switch {
 	case !x.sent.Load():
 		return fmt.Sprintf("%s could not be reached: %s. Nothing was sent.", host, problem), nil
-	case x.tool.Method == http.MethodGet || x.tool.Method == http.MethodHead:
+	case x.tool.reads():
 		return fmt.Sprintf("%s was called, but no answer came: %s. The call may be repeated.", host, problem), nil
 	}
 	return "", fmt.Errorf(

@@ -86,6 +86,30 @@ func TestNoAnswerInTime(t *testing.T) {
 	}
 }
 
+// A time limit that somebody else has set ends the wait without an answer: that says nothing about the call, unless
+// nothing was sent or it only reads.
+func TestTimeOfTheCallerIsUp(t *testing.T) {
+	t.Parallel()
+	const half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\na bit"
+	for _, tt := range []struct {
+		why, method, answer string
+		unknown             bool
+	}{
+		{"no answer", "POST", "", true}, {"half an answer", "POST", half, true},
+		{"no answer to GET", "GET", "", false}, {"half an answer to GET", "GET", half, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tool := overPipe(t, Config{Method: tt.method, Timeout: 7 * time.Second}, tt.answer)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			out, err := tool.invoke(ctx, call())
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown {
+				t.Errorf("%s: %q, %v", tt.why, out.Text, err)
+			}
+		})
+	}
+}
+
 // A server that switches protocols has not answered, and holds nobody up: a read from its connection heeds no context.
 func TestSwitchedProtocols(t *testing.T) {
 	t.Parallel()

@@ -43,8 +43,8 @@ func New(cfg Config) (agent.Tool, error) {
 
 var errTimeout = errors.New("timed out")
 
-// invoke makes one call. Its error is the context's, or wraps agent.ErrOutcomeUnknown: the request was sent and not
-// answered, and must not be repeated.
+// invoke makes one call. Its error is the context's, or wraps agent.ErrOutcomeUnknown, or both: the request was sent
+// and not answered, and must not be repeated.
 func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
@@ -53,7 +53,11 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 	case settled: // what is known for good counts, also when nobody wants it any more
 		return out, nil
 	case ctx.Err() != nil:
-		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, context.Cause(ctx))
+		why := context.Cause(ctx)
+		if errors.Is(err, agent.ErrOutcomeUnknown) || out.Status.HTTP != 0 && !t.reads() {
+			why = fmt.Errorf("%w: %w", why, agent.ErrOutcomeUnknown)
+		}
+		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, why)
 	case err != nil:
 		return agent.ToolOutput{}, fmt.Errorf("call %s: %w", t.Name, err)
 	}

@@ -17,8 +17,9 @@ import (
 // effectKey is where a call carries its effect id, so that a server may know a repeated call.
 const effectKey = "countersign/effect_id"
 
-// invoke carries out a call of a tool. Its error is the context's; or says that nothing was sent or carried out; or
-// wraps [agent.ErrOutcomeUnknown]: the request was sent and not answered, and must not be repeated.
+// invoke carries out a call of a tool. Its error is the context's, or says that nothing was sent or carried out; and it
+// wraps [agent.ErrOutcomeUnknown] where the request was sent and not answered, or answered with no result, and must not
+// be repeated.
 func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (agent.ToolOutput, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, s.CallTimeout, errCallTimeout)
 	defer cancel()
@@ -26,6 +27,8 @@ func (s *Server) invoke(ctx context.Context, l *listed, call *agent.ToolCall) (a
 	switch {
 	case err == nil: // what the server has answered counts, also when nobody wants it any more
 		return out, nil
+	case ctx.Err() != nil && errors.Is(err, agent.ErrOutcomeUnknown):
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), agent.ErrOutcomeUnknown)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
@@ -49,10 +52,10 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		x := &exchange{call: true}
 		res, err := s.send(ctx, sess, x, l, call)
 		if answer := x.answer(); answer != nil {
-			return s.output(answer)
+			return s.output(l, answer)
 		}
 		if err == nil {
-			return s.decodedOutput(res)
+			return s.decodedOutput(l, res)
 		}
 		sent = sent || x.sent.Load()
 		if (!sent || s.idempotent(l)) && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
@@ -133,9 +136,9 @@ func (s *Server) unanswered(ctx context.Context, l *listed, x *exchange, err err
 }
 
 // output is what the model reads of the server's answer.
-func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
+func (s *Server) output(l *listed, answer *jsonrpc.Response) (agent.ToolOutput, error) {
 	if answer.Error == nil {
-		return s.describe(answer.Result), nil
+		return s.describe(l, answer.Result)
 	}
 	text, code := answer.Error.Error(), int64(0)
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
@@ -148,10 +151,10 @@ func (s *Server) output(answer *jsonrpc.Response) (agent.ToolOutput, error) {
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.
-func (s *Server) decodedOutput(res *mcp.CallToolResult) (agent.ToolOutput, error) {
+func (s *Server) decodedOutput(l *listed, res *mcp.CallToolResult) (agent.ToolOutput, error) {
 	data, err := json.Marshal(res)
 	if err != nil {
 		return agent.ToolOutput{Text: "The call was carried out, but its result cannot be read."}, nil
 	}
-	return s.describe(data), nil
+	return s.describe(l, data)
 }

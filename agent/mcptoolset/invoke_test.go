@@ -1,6 +1,7 @@
 package mcptoolset_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,6 +66,9 @@ func TestOutput(t *testing.T) {
 		{`{"content":[],"isError":true}`, agent.ToolOutput{Text: "The tool failed and did not say why.", Failed: true}},
 		{`{"content":"words"}`, agent.ToolOutput{
 			Text: "The call was carried out, but its result cannot be read: it is not what the protocol says.",
+		}},
+		{`{"content":[{"type":"text","text":7}],"isError":true}`, agent.ToolOutput{
+			Failed: true, Text: "The tool failed, and what it says cannot be read: it is not what the protocol says.",
 		}},
 		{`{"resultType":"input_required","inputRequests":{"1":{"method":"elicitation/create",` +
 			`"params":{"message":"password?"}}}}`,
@@ -192,6 +197,25 @@ func TestUnanswered(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.why, out, err)
 		case strings.Contains(err.Error(), "hunter2"):
 			t.Errorf("%s: the error shows a secret: %v", tt.why, err)
+		}
+	}
+}
+
+// A time limit that somebody else has set ends the wait for an answer: that says nothing about the call.
+func TestTimeOfTheCallerIsUp(t *testing.T) {
+	t.Parallel()
+	for list, unknown := range map[string]bool{plainTool: true, readingTool: false} {
+		ended := make(chan struct{})
+		raw := &rawServer{list: tools(list)}
+		raw.answer = func(http.ResponseWriter, json.RawMessage, json.RawMessage) { <-ended }
+		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { s.Trusted = true })
+		tool := toolsOf(t, ts)["plain"]
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := invoke(ctx, tool, `{}`)
+		cancel()
+		close(ended)
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, agent.ErrOutcomeUnknown) != unknown {
+			t.Errorf("%s: %v", list, err)
 		}
 	}
 }

@@ -47,21 +47,28 @@ type resource struct {
 }
 
 // describe makes a result fit to be read: texts as they are, everything else in words. The call has been carried out,
-// whatever its result looks like.
-func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
+// whatever its result looks like, unless the server says that it has begun something: then the error says that nobody
+// knows what becomes of it, or the output where the tool only reads.
+func (s *Server) describe(l *listed, data json.RawMessage) (agent.ToolOutput, error) {
 	var r result
-	if err := json.Unmarshal(data, &r); err != nil {
-		return agent.ToolOutput{
-			Text: "The call was carried out, but its result cannot be read: it is not what the protocol says.",
-		}
-	}
+	err := json.Unmarshal(data, &r) // what fits is there also beside an error
+	const begun = " server began something and did not answer with a result"
 	switch {
 	case r.ResultType == "input_required":
 		return agent.ToolOutput{Failed: true, Text: "The server wants to be told something more before it goes on, " +
-			"which is not possible here. The call did not finish."}
+			"which is not possible here. The call did not finish."}, nil
+	case (r.Task != nil || r.ResultType != "" && r.ResultType != "complete") && s.reads(l):
+		return agent.ToolOutput{Failed: true, Text: "The" + begun + ". What becomes of it is not known here."}, nil
 	case r.Task != nil, r.ResultType != "" && r.ResultType != "complete":
-		return agent.ToolOutput{Failed: true,
-			Text: "The server began something and did not answer with a result. What becomes of it is not known here."}
+		return agent.ToolOutput{}, fmt.Errorf("%w: the%s", agent.ErrOutcomeUnknown, begun)
+	case err != nil && r.IsError:
+		return agent.ToolOutput{
+			Failed: true, Text: "The tool failed, and what it says cannot be read: it is not what the protocol says.",
+		}, nil
+	case err != nil:
+		return agent.ToolOutput{
+			Text: "The call was carried out, but its result cannot be read: it is not what the protocol says.",
+		}, nil
 	}
 	var parts []string
 	text := false
@@ -82,7 +89,7 @@ func (s *Server) describe(data json.RawMessage) agent.ToolOutput {
 	default:
 		out.Text = "The tool returned nothing."
 	}
-	return out
+	return out, nil
 }
 
 // longData finds texts of JSON that are data in base64, as images are: nobody reads them.

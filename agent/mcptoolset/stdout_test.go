@@ -1,9 +1,13 @@
 package mcptoolset_test
 
 import (
+	"encoding/json"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
+	"countersign/agent"
 	"countersign/agent/mcptoolset"
 )
 
@@ -26,16 +30,25 @@ func TestNoisyServer(t *testing.T) {
 	}
 }
 
-// A result that is none, but the word that something was begun, is no success.
+// A result that is none, but the word that something was begun, is neither a success nor a failure: people have to find
+// out what becomes of it. Of a tool that only reads, nothing becomes.
 func TestTaskInsteadOfAResult(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
 		`{"task":{"taskId":"7","status":"working"}}`, `{"resultType":"task","taskId":"7"}`,
 		`{"resultType":"later","content":[{"type":"text","text":"paid"}]}`,
+		`{"task":{"taskId":"7"},"content":"paid"}`,
 	} {
 		out, err := invoke(t.Context(), answers(t, result, false), `{}`)
-		if err != nil || !out.Failed || !strings.Contains(out.Text, "did not answer with a result") {
+		if !errors.Is(err, agent.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "did not answer with a result") {
 			t.Errorf("%s: %+v, %v", result, out, err)
+		}
+		raw := &rawServer{list: tools(readingTool)}
+		raw.answer = func(w http.ResponseWriter, id, _ json.RawMessage) { raw.result(w, id, result) }
+		ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { s.Trusted = true })
+		out, err = invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+		if err != nil || !out.Failed || !strings.Contains(out.Text, "The server began something and did not") {
+			t.Errorf("%s, of a tool that reads: %+v, %v", result, out, err)
 		}
 	}
 	if out, err := invoke(t.Context(), answers(t, `{"resultType":"complete","content":[{"type":"text","text":"paid"}]}`,
