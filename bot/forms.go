@@ -102,7 +102,7 @@ func wholeCall(r *approvals.Request) (blocks []slack.Block, whole bool) {
 // shownCall shows the call as a card does, where something else stands around it. A question is shown by
 // questionBlocks.
 func shownCall(r *approvals.Request, x extent) (blocks []slack.Block, complete bool) {
-	if lines := about(r); len(lines) > 0 {
+	if lines := about(r, x); len(lines) > 0 {
 		blocks = append(blocks, paragraph(lines...))
 	}
 	if r.Question() != nil {
