@@ -311,7 +311,7 @@ func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Reques
 
 // formRefused says why a form was not recorded: at its input when sending it again may help, else in its place.
 func (b *Bot) formRefused(s submitted, r *approvals.Request, err error, words phrase, mendable bool) answer {
-	text := words.fallback()
+	text := words.unmarked()
 	if block := s.input(r, refusalIn(err)); mendable && block != "" {
 		return wrong(map[string]string{block: text})
 	}

@@ -113,6 +113,14 @@ func (p phrase) fallback() string {
 	return b.String()
 }
 
+// unmarked is fallback for where Slack reads no markup: beside the input of a form.
+func (p phrase) unmarked() string { return unescape(p.fallback()) }
+
+// unescape undoes escape, as Slack does for people.
+func unescape(s string) string {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
+}
+
 func fallbackTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }
 
 // escape makes text harmless where Slack reads markup.
