@@ -38,7 +38,18 @@ func paragraph(lines ...phrase) slack.Block {
 
 func paragraphs(p phrase) []slack.Block { return []slack.Block{paragraph(p)} }
 
-// verbatim returns text in a fixed-width box.
+// boxed returns a text in as many fixed-width boxes as it takes; of an empty one, which Slack refuses, in none.
+func boxed(text string) (blocks []slack.Block) {
+	if text == "" {
+		return nil
+	}
+	for _, piece := range pieces(text, maxElement) {
+		blocks = append(blocks, verbatim(piece))
+	}
+	return blocks
+}
+
+// verbatim returns text, which is not empty, in a fixed-width box.
 func verbatim(s string) slack.Block {
 	return slack.NewRichTextBlock("", &slack.RichTextPreformatted{
 		Type:     slack.RTEPreformatted,
@@ -58,9 +69,23 @@ func quote(s string, limit int) slack.Block {
 // quoted returns text of somebody else as a quotation, which is rendered visible already.
 func quoted(text string) slack.Block {
 	return slack.NewRichTextBlock("", &slack.RichTextQuote{
-		Type:     slack.RTEQuote,
-		Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(text, nil)},
+		Type: slack.RTEQuote, Elements: inPieces(phrase{text}).elements(),
 	})
+}
+
+// inPieces cuts the strings of a phrase that are too long for one element.
+func inPieces(p phrase) (cut phrase) {
+	for _, part := range p {
+		text, isText := part.(string)
+		if !isText || units(text) <= maxElement {
+			cut = append(cut, part)
+			continue
+		}
+		for _, piece := range pieces(text, maxElement) {
+			cut = append(cut, piece)
+		}
+	}
+	return cut
 }
 
 // smallPrint returns a line in small print.

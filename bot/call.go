@@ -193,11 +193,7 @@ func (t callText) blocks(d detail) []slack.Block {
 func (s section) title() phrase { return phrase{strong(s.heading), s.aside} }
 
 func (s section) blocks() []slack.Block {
-	blocks := []slack.Block{paragraph(s.title())}
-	for _, piece := range pieces(s.text, maxElement) {
-		blocks = append(blocks, verbatim(piece))
-	}
-	return blocks
+	return append([]slack.Block{paragraph(s.title())}, boxed(s.text)...)
 }
 
 // shortened shows of an aid what there is room for, and says that there is more.
@@ -219,10 +215,8 @@ func (s section) shortened(d detail) []slack.Block {
 	case d == barely || s.aid == 1:
 		return []slack.Block{paragraph(append(phrase{strong(s.heading)}, wordsLinesInDetails(len(lines))...))}
 	}
-	return []slack.Block{
-		paragraph(append(phrase{strong(s.heading)}, wordsBeginningOfLines(len(lines))...)),
-		verbatim(strings.Join(kept, "\n")),
-	}
+	title := paragraph(append(phrase{strong(s.heading)}, wordsBeginningOfLines(len(lines))...))
+	return append([]slack.Block{title}, boxed(strings.Join(kept, "\n"))...)
 }
 
 // warnings say what a reader does not see by looking.
@@ -242,7 +236,7 @@ func (t callText) openingBlocks(d detail) []slack.Block {
 	text := t.opening()
 	first := pieces(text, shown)[0]
 	lead := wordsOpening(units(first), units(text), t.runs)
-	blocks := append([]slack.Block{paragraph(lead), verbatim(first)}, t.warnings()...)
+	blocks := append(append([]slack.Block{paragraph(lead)}, boxed(first)...), t.warnings()...)
 	for _, s := range t.sections {
 		if d == opening && s.aid > 0 {
 			blocks = append(blocks, s.shortened(briefly)...)

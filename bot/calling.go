@@ -26,7 +26,12 @@ func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card
 		for _, g := range r.Called.Groups {
 			keep.groups[g] = true
 		}
-		p = p.alsoFor(r, keep)
+		var ok bool
+		if p, ok = p.alsoFor(r, keep); !ok && shown.canShorten() { // better less of the call than people not called
+			p = shown.shortened(r).post(r)
+			p.metadata.EventPayload["copy"] = string(n.Copy)
+			p, _ = p.alsoFor(r, keep)
+		}
 	}
 	if _, channel := n.Copy.Channel(); !channel {
 		keep.users[r.Requester.Local()] = true // it is their thread, or a conversation that they are not in
@@ -37,13 +42,14 @@ func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card
 // mentionedOf are people and groups that a message mentions, by their ids.
 type mentionedOf struct{ users, groups map[string]bool }
 
-// alsoFor adds a line for those who are to be called and whom the card does not mention by itself.
-func (p post) alsoFor(r *approvals.Request, all mentionedOf) post {
+// alsoFor adds a line for those who are to be called and whom the card does not mention by itself. ok is false where
+// there is no room for it.
+func (p post) alsoFor(r *approvals.Request, all mentionedOf) (with post, ok bool) {
 	raw := p.encoded
 	if raw == nil {
 		var err error
 		if raw, err = encodeBlocks(p.blocks); err != nil {
-			return p
+			return p, true
 		}
 	}
 	has := mentionedOf{users: map[string]bool{}, groups: map[string]bool{}}
@@ -68,13 +74,14 @@ func (p post) alsoFor(r *approvals.Request, all mentionedOf) post {
 		}
 	}
 	if len(line) == 1 {
-		return p
+		return p, true
 	}
 	blocks := append(slices.Clip(p.blocks), stamp(paragraphs(line), blockPrefix(r)+".call")...)
-	if fits(blocks) {
-		p.blocks, p.encoded = blocks, nil
+	if !fits(blocks) {
+		return p, false
 	}
-	return p
+	p.blocks, p.encoded = blocks, nil
+	return p, true
 }
 
 // hushed returns the post with names in the place of all mentions but those of keep.

@@ -26,6 +26,8 @@ type card struct {
 	whole bool
 	// bare says that it shows nothing of the call, because people of other organisations read it.
 	bare bool
+	// least says that it shows as little of the call as a card can.
+	least bool
 }
 
 // newCard renders the request as it stands: the question while it is pending, the outcome afterwards.
@@ -53,7 +55,7 @@ func newCardCopy(r *approvals.Request, lead phrase) card {
 
 // shortened returns the card with less of the call, for when Slack does not take all of it.
 func (c card) shortened(r *approvals.Request) card {
-	c.whole, c.encoded = false, nil
+	c.whole, c.encoded, c.least = false, nil, true
 	if r.Status == approvals.RequestPending {
 		c.blocks, _ = pendingBlocks(r, newCardCall(r), c.lead, least)
 	} else {
@@ -135,6 +137,9 @@ func parseDigest(s string) (agent.Digest, bool) {
 	err := d.UnmarshalText([]byte(s))
 	return d, err == nil
 }
+
+// canShorten reports whether a shorter card may be taken where Slack has found this one too large.
+func (c card) canShorten() bool { return !c.least && !c.bare }
 
 // metadata is what finds a card again and ties a click to what was shown.
 func (c card) metadata(r *approvals.Request) slack.SlackMetadata {

@@ -325,7 +325,7 @@ func (c *cardCall) blocks(x extent) (blocks []slack.Block, complete bool) {
 		blocks = append(blocks, paragraph(lines...))
 	}
 	if x == full && len(c.ahead) > 0 {
-		blocks = append(blocks, paragraph(c.ahead...))
+		blocks = append(blocks, longParagraph(c.ahead...))
 	}
 	left := openingUnits
 	for _, f := range c.boxes {
@@ -342,19 +342,16 @@ func (c *cardCall) blocks(x extent) (blocks []slack.Block, complete bool) {
 		if text != f.text {
 			title = append(title, wordsBeginning()...)
 		}
-		blocks = append(blocks, paragraph(title))
-		for _, p := range pieces(text, maxElement) {
-			blocks = append(blocks, verbatim(p))
-		}
+		blocks = append(append(blocks, paragraph(title)), boxed(text)...)
 	}
 	if x == least {
 		return blocks, false
 	}
 	if x == full && len(c.behind) > 0 {
-		blocks = append(blocks, paragraph(c.behind...))
+		blocks = append(blocks, longParagraph(c.behind...))
 	}
 	if len(c.where) > 0 {
-		blocks = append(blocks, longParagraphs(c.where)...)
+		blocks = append(blocks, longParagraph(c.where...))
 	}
 	if len(c.claims) > 0 {
 		lead := phrase{strong(c.claimant), wordsSaysOfItsOwn}
@@ -364,24 +361,13 @@ func (c *cardCall) blocks(x extent) (blocks []slack.Block, complete bool) {
 	return append(blocks, c.warnings()...), complete
 }
 
-// longParagraphs shows lines whose texts may be too long for one element.
-func longParagraphs(lines []phrase) (blocks []slack.Block) {
-	var all []phrase
-	for _, line := range lines {
-		var cut phrase
-		for _, part := range line {
-			text, isText := part.(string)
-			if !isText || units(text) <= maxElement {
-				cut = append(cut, part)
-				continue
-			}
-			for _, p := range pieces(text, maxElement) {
-				cut = append(cut, p)
-			}
-		}
-		all = append(all, cut)
+// longParagraph is paragraph for lines whose texts may be too long for one element.
+func longParagraph(lines ...phrase) slack.Block {
+	all := make([]phrase, len(lines))
+	for i, line := range lines {
+		all[i] = inPieces(line)
 	}
-	return []slack.Block{paragraph(all...)}
+	return paragraph(all...)
 }
 
 // firstLines is the beginning of a text, of whole lines where that goes.

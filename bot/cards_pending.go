@@ -28,7 +28,7 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 	if words := whatToDo(r); words != nil {
 		blocks = append(blocks, paragraph(words))
 	}
-	if lines := about(r); len(lines) > 0 {
+	if lines := about(r, x); len(lines) > 0 {
 		blocks = append(blocks, paragraph(lines...))
 	}
 	if !r.IsQuestion() || r.Question() == nil {
@@ -39,7 +39,7 @@ func pendingBlocks(r *approvals.Request, call *cardCall, lead phrase, x extent) 
 	if lines := askedBackLines(r); len(lines) > 0 && x < beginning {
 		blocks = append(blocks, paragraph(lines...))
 	}
-	blocks = append(blocks, paragraph(terms(r, complete)...))
+	blocks = append(blocks, paragraph(terms(r, x, complete)...))
 	for _, row := range cardButtons(r, complete) {
 		blocks = append(blocks, slack.NewActionBlock("", row...))
 	}
@@ -92,8 +92,18 @@ func askers(r *approvals.Request) []phrase {
 }
 
 // about says what is special about the call: who changed it and how, what was approved before it, how far it has come.
-func about(r *approvals.Request) (lines []phrase) {
-	for _, c := range r.Changes() {
+// Of many changes it names the first; all of them are in the details.
+func about(r *approvals.Request, x extent) (lines []phrase) {
+	most := maxRows
+	if x >= beginning {
+		most = 6
+	}
+	changes := r.Changes()
+	for i, c := range changes {
+		if i == most {
+			lines = append(lines, phrase{wordsMoreArgumentsDiffer(len(changes) - most)})
+			break
+		}
 		line := phrase{strong(label(c.Name, 80)), "  " + label(strings.TrimPrefix(c.String(), c.Name+": "), 200)}
 		if by := r.Editors; len(by) > 0 {
 			line = append(line, wordsChangedBy(by[len(by)-1])...)
@@ -121,9 +131,14 @@ func likeLine(l *approvals.Likeness) phrase {
 	return append(line, wordsButFor(strings.Trim(inBrackets(l.Differs), " ()")))
 }
 
-// terms say who decides, until when, and how far it is.
-func terms(r *approvals.Request, whole bool) []phrase {
-	lines := untilWhen(r)
+// terms say who decides, until when, and how far it is; where there is no room for that, what is missing in one line.
+func terms(r *approvals.Request, x extent, whole bool) []phrase {
+	var lines []phrase
+	if x == least {
+		lines = []phrase{stillAwaits(r)}
+	} else {
+		lines = untilWhen(r)
+	}
 	if note := secretNote(r); note != nil {
 		lines = append(lines, note)
 	}

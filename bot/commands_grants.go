@@ -38,17 +38,21 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 	b.respond(ctx, c, title, blocks)
 }
 
-// grantsReply renders as many grants as one answer shows; more says that there are others beside all.
+// grantsReply renders as many grants as one answer shows and Slack takes; more says that there are others beside all.
 func grantsReply(all []approvals.GrantView, more bool) (title phrase, blocks []slack.Block) {
 	title = phrase{wordsGrants(len(all))}
-	blocks = []slack.Block{paragraph(phrase{strong(title.fallback())})}
-	for i := range all[:min(len(all), grantsShown)] {
-		blocks = append(blocks, paragraph(append(grantLines(&all[i]), howToRevoke(&all[i])...)...))
+	for shown := min(len(all), grantsShown); ; shown-- {
+		blocks = []slack.Block{paragraph(phrase{strong(title.fallback())})}
+		for i := range all[:shown] {
+			blocks = append(blocks, paragraph(append(grantLines(&all[i]), howToRevoke(&all[i])...)...))
+		}
+		if len(all) > shown || more {
+			blocks = append(blocks, paragraph(phrase{wordsMoreOnCommandLine}))
+		}
+		if shown < 2 || fits(blocks) {
+			return title, blocks
+		}
 	}
-	if len(all) > grantsShown || more {
-		blocks = append(blocks, paragraph(phrase{wordsMoreOnCommandLine}))
-	}
-	return title, blocks
 }
 
 // grantsFor reads the grants that the person may see, those in force first, and says whether there may be others.

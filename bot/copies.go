@@ -75,7 +75,7 @@ func (b *Bot) updateCopy(
 		case gone(err):
 			continue
 		case refused && !mendable(word): // to repeat it for ever would hold up the whole queue
-			if tooLarge(err) && shown.whole {
+			if tooLarge(err) && shown.canShorten() {
 				return approvals.Delivery{}, false, undeliverable(err) // a shorter one may do
 			}
 			if err := b.insist(ctx, n, at, shown, err); errors.Is(err, errAnew) {

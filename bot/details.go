@@ -62,7 +62,7 @@ func detailsView(r *approvals.Request, page int, can rights) slack.ModalViewRequ
 		if p.heading != nil {
 			blocks = append(blocks, paragraph(p.heading))
 		}
-		blocks = append(blocks, verbatim(p.text))
+		blocks = append(blocks, boxed(p.text)...)
 	}
 	if len(all) > 1 {
 		number := phrase{wordsPage(page+1, len(all))}

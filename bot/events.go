@@ -187,6 +187,5 @@ func withoutMention(text, botUser string) string {
 		}
 		return shown + " (" + address + ")"
 	})
-	text = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(unescape(text))
 }

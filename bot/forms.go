@@ -102,7 +102,7 @@ func wholeCall(r *approvals.Request) (blocks []slack.Block, whole bool) {
 // shownCall shows the call as a card does, where something else stands around it. A question is shown by
 // questionBlocks.
 func shownCall(r *approvals.Request, x extent) (blocks []slack.Block, complete bool) {
-	if lines := about(r); len(lines) > 0 {
+	if lines := about(r, x); len(lines) > 0 {
 		blocks = append(blocks, paragraph(lines...))
 	}
 	if r.Question() != nil {
@@ -311,7 +311,7 @@ func (b *Bot) decideByForm(ctx context.Context, s submitted, r *approvals.Reques
 
 // formRefused says why a form was not recorded: at its input when sending it again may help, else in its place.
 func (b *Bot) formRefused(s submitted, r *approvals.Request, err error, words phrase, mendable bool) answer {
-	text := words.fallback()
+	text := words.unmarked()
 	if block := s.input(r, refusalIn(err)); mendable && block != "" {
 		return wrong(map[string]string{block: text})
 	}

@@ -137,14 +137,14 @@ func memberBlock(r *approvals.Request, i int, m member) string {
 	return fieldBlock + strconv.Itoa(i)
 }
 
-// flat reports whether each of the fields fits into an input: they are few, and each of them is a text that people see
-// as it is, a number or a truth value.
+// flat reports whether each of the fields fits into an input: they are few, each has a name that an input can have, and
+// is a text that people see as it is, a number or a truth value.
 func flat(r *approvals.Request, all []member) bool {
 	if len(all) == 0 || len(all) > mostFields {
 		return false
 	}
 	for _, m := range all {
-		if visible.Line(m.name) != m.name {
+		if strings.TrimSpace(m.name) == "" || visible.Line(m.name) != m.name {
 			return false
 		}
 		if !isSecret(r, m.name) && !inputtable(m.value) {

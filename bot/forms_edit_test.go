@@ -3,6 +3,7 @@ package bot
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -167,6 +168,23 @@ func TestTooLongToEdit(t *testing.T) {
 	}
 	if _, _, refuse := formAs(actEdit, transfer(small)); refuse != nil {
 		t.Errorf("control: %q", refuse.fallback())
+	}
+}
+
+// TestRefusalBesideAnInput: what stands beside an input is no markup, so that nothing in it is escaped.
+func TestRefusalBesideAnInput(t *testing.T) {
+	t.Parallel()
+	s, r := waitingCard(t, setUp{})
+	if _, err := s.bot.Notify(s.ctx(), cardNotification(r)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.click("U0BEN", s.cards(r)[0], "edit_arguments"); err != nil {
+		t.Fatal(err)
+	}
+	s.service.fail = &approvals.Refusal{Fact: approvals.ErrInvalid, Why: `"to": "AT&T" is no <bank>`}
+	answer := s.submits("U0BEN", "edit_arguments", map[string]any{"to": "AT&T"})
+	if said := fmt.Sprint(answer["errors"]); !strings.Contains(said, `"AT&T" is no <bank>`) {
+		t.Errorf("a refusal is said as %s", said)
 	}
 }
 

@@ -148,14 +148,17 @@ func howToAsk(f *approvals.InputField) (fieldKind, []choice) {
 	return fieldJSON, nil
 }
 
-// choicesOf are the options for texts that a menu can show and send back; nil where it cannot.
+// choicesOf are the options for texts that a menu can show and send back, each once; nil where it cannot.
 func choicesOf(enum []string) (all []choice) {
 	if len(enum) == 0 || len(enum) > maxMenuOptions {
 		return nil
 	}
 	for _, text := range enum {
-		if text == "" || units(text) > maxOptionText || visible.Line(text) != text {
+		if strings.TrimSpace(text) == "" || units(text) > maxOptionText || visible.Line(text) != text {
 			return nil
+		}
+		if slices.ContainsFunc(all, func(c choice) bool { return c.value == text }) {
+			continue
 		}
 		all = append(all, choice{value: text, text: text})
 	}

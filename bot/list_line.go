@@ -246,11 +246,16 @@ func (e entry) row(now time.Time) []slack.Block {
 func (e entry) heading(now time.Time) []phrase {
 	about := phrase{age(now.Sub(e.since())), " · ", e.Requester, wordsIn}
 	about = append(append(about, where(e.Place)...), e.open()...)
-	terms := awaits(e.Request)
-	if !e.Expires.IsZero() {
-		terms = append(terms, wordsUntil(e.Expires)...)
+	return []phrase{{strong(e.name())}, about, stillAwaits(e.Request)}
+}
+
+// stillAwaits says in one line what a pending request needs, of whom and until when.
+func stillAwaits(r *approvals.Request) phrase {
+	terms := awaits(r)
+	if !r.Expires.IsZero() {
+		terms = append(terms, wordsUntil(r.Expires)...)
 	}
-	return []phrase{{strong(e.name())}, about, capital(terms)}
+	return capital(terms)
 }
 
 // capital begins a phrase with a capital letter.

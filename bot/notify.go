@@ -107,7 +107,7 @@ func (b *Bot) showCard(ctx context.Context, n *approvals.Notification) (approval
 	}
 	shown := b.cardFor(ctx, n.Card, n.Copy, bare)
 	d, err := b.showCopy(ctx, n, shown)
-	if shown.whole && tooLarge(err) {
+	if shown.canShorten() && tooLarge(err) {
 		b.log.Warn("Slack refuses a card as too large, showing a shorter one", "request", n.Card.ID)
 		d, err = b.showCopy(ctx, n, shown.shortened(n.Card))
 	}

@@ -26,21 +26,22 @@ type (
 	href struct{ text, to string }
 )
 
-// elements returns the phrase for a rich_text section.
+// elements returns the phrase for a rich_text section. Slack refuses a whole message for one empty text in it.
 func (p phrase) elements() []slack.RichTextSectionElement {
 	out := make([]slack.RichTextSectionElement, 0, len(p))
+	text := func(s string, style *slack.RichTextSectionTextStyle) {
+		if s != "" {
+			out = append(out, slack.NewRichTextSectionTextElement(s, style))
+		}
+	}
 	for _, part := range p {
 		switch v := part.(type) {
 		case string:
-			if v != "" {
-				out = append(out, slack.NewRichTextSectionTextElement(v, nil))
-			}
+			text(v, nil)
 		case strong:
-			bold := &slack.RichTextSectionTextStyle{Bold: true}
-			out = append(out, slack.NewRichTextSectionTextElement(string(v), bold))
+			text(string(v), &slack.RichTextSectionTextStyle{Bold: true})
 		case code:
-			fixed := &slack.RichTextSectionTextStyle{Code: true}
-			out = append(out, slack.NewRichTextSectionTextElement(string(v), fixed))
+			text(string(v), &slack.RichTextSectionTextStyle{Code: true})
 		case approvals.UserID:
 			out = append(out, person(v))
 		case group:
@@ -110,6 +111,14 @@ func (p phrase) fallback() string {
 		}
 	}
 	return b.String()
+}
+
+// unmarked is fallback for where Slack reads no markup: beside the input of a form.
+func (p phrase) unmarked() string { return unescape(p.fallback()) }
+
+// unescape undoes escape, as Slack does for people.
+func unescape(s string) string {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
 func fallbackTime(t time.Time) string { return t.UTC().Format(wordsTimeUTC) }

@@ -72,10 +72,10 @@ func (w *Workspace) readBlocks(a args, d *draft) error {
 		// One table per message, says docs.slack.dev/reference/block-kit/blocks/table-block, else invalid_attachments.
 		return invalid("invalid_attachments", []string{"[ERROR] only_one_table_allowed"})
 	}
-	if textSize(list) > maxBlocksText {
+	fillIDs(list)
+	if blocksSize(list) > maxBlocksSize {
 		return fail("msg_blocks_too_long")
 	}
-	fillIDs(list)
 	d.blocks = encode(list)
 	return nil
 }

@@ -327,7 +327,7 @@ func (w *Workspace) grow(m *Message, blocks []any) error {
 	switch {
 	case len(blocks) > maxMessageBlocks:
 		return fail("msg_blocks_too_many")
-	case textSize(blocks) > maxBlocksText:
+	case blocksSize(blocks) > maxBlocksSize:
 		return fail("msg_blocks_too_long")
 	}
 	c := &checker{}

@@ -1,16 +1,20 @@
 package slackdev
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 const (
 	maxMessageBlocks = 50
 	maxViewBlocks    = 100
-	// maxBlocksText bounds all texts of a message's blocks together. Slack does
-	// not document it; it was found by others to lie near this number.
-	maxBlocksText = 13200
+	// maxBlocksSize bounds the blocks of a message together. Slack does not document it; it was found by others to lie
+	// near this number, with less room for each further block (https://github.com/slackapi/bolt-js/issues/2509). Texts
+	// alone do not make it up: rich_text blocks with 11,341 characters of text have been refused
+	// (https://github.com/slackapi/bolt-js/issues/2867). The fake counts the characters of their JSON.
+	maxBlocksSize = 13200
 )
 
 // blockKit knows the shapes of Block Kit.
@@ -82,9 +86,9 @@ func (k *blockKit) blocks() map[string]shape {
 			fields: k.fields("label", plainText(1, 2000), "element", k.elements.in("input"), "hint", plainText(1, 2000),
 				"optional", boolean, "dispatch_action", boolean),
 		},
-		"rich_text": {
+		"rich_text": { // one of nothing is refused: https://github.com/stoiveyp/Slack.NetStandard/issues/100
 			required: []string{"elements"},
-			fields:   k.fields("elements", count(0, 1000, oneOf(func() map[string]shape { return k.richText }))),
+			fields:   k.fields("elements", count(1, 1000, oneOf(func() map[string]shape { return k.richText }))),
 		},
 		"video": {required: []string{"alt_text", "title", "thumbnail_url", "video_url"},
 			fields: k.fields("alt_text", length(1, 2000), "title", plainText(1, 200), "title_url", webURL(3000),
@@ -236,25 +240,15 @@ func uniqueBlocks(c *checker, path string, blocks []any) {
 	}
 }
 
-// textSize counts the characters of all texts in blocks.
-func textSize(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			n += textSize(item)
-		}
-	case map[string]any:
-		for key, item := range v {
-			switch s, isText := item.(string); {
-			case !isText:
-				n += textSize(item)
-			case key == "text" || key == "alt_text" || key == "fallback" || key == "url":
-				n += units(s)
-			}
-		}
+// blocksSize counts the characters of blocks as JSON, ids included.
+func blocksSize(blocks []any) int {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(blocks); err != nil {
+		panic(fmt.Sprintf("slackdev: encode blocks: %v", err)) // they came as JSON
 	}
-	return n
+	return units(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // fillIDs gives every block a block_id and every interactive element an action_id.

@@ -65,7 +65,7 @@ func elementShapes() map[string]shape {
 		}},
 		"overflow": {required: []string{"options"}, fields: withAction(map[string]rule{
 			"options": count(2, 5, option("url")), "confirm": confirmDialog(),
-		})},
+		}), extra: uniqueOptions},
 		"workflow_button": {required: []string{"text", "workflow"}, fields: withAction(map[string]rule{
 			"text": plainText(1, 75), "workflow": anything, "style": among("primary", "danger"),
 			"accessibility_label": length(0, 75),
@@ -200,9 +200,11 @@ func option(also ...string) rule {
 	return shape{required: []string{"text", "value"}, fields: fields}.check
 }
 
+// confirmDialog asks again before an action counts. Its texts are plain ones, says
+// https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object.
 func confirmDialog() rule {
 	return shape{required: []string{"title", "text", "confirm", "deny"}, fields: map[string]rule{
-		"title": plainText(1, 100), "text": text(1, 300), "confirm": plainText(1, 30), "deny": plainText(1, 30),
+		"title": plainText(1, 100), "text": plainText(1, 300), "confirm": plainText(1, 30), "deny": plainText(1, 30),
 		"style": among("primary", "danger"),
 	}}.check
 }

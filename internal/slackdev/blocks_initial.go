@@ -14,13 +14,8 @@ import (
 
 // initialAmong checks that what an element with options begins with is exactly one of them, or several.
 func initialAmong(c *checker, path string, m map[string]any) {
-	options, _ := m["options"].([]any)
-	groups, _ := m["option_groups"].([]any)
-	for _, g := range groups {
-		group, _ := g.(map[string]any)
-		more, _ := group["options"].([]any)
-		options = append(options[:len(options):len(options)], more...)
-	}
+	uniqueOptions(c, path, m)
+	options := optionsOf(m)
 	there := func(v any) bool {
 		for _, o := range options {
 			if reflect.DeepEqual(o, v) {
@@ -38,6 +33,33 @@ func initialAmong(c *checker, path string, m map[string]any) {
 			c.add(path+"/initial_options", "initial_options must exactly match the provided options")
 		}
 	}
+}
+
+// uniqueOptions checks that every option of an element has a value of its own: "a unique string value", says
+// https://docs.slack.dev/reference/block-kit/composition-objects/option-object. Whether Slack refuses others has not
+// been tried: the fake is strict. An app could not tell which of them was chosen.
+func uniqueOptions(c *checker, path string, m map[string]any) {
+	seen := map[string]bool{}
+	for _, v := range optionsOf(m) {
+		option, _ := v.(map[string]any)
+		value := str(option["value"])
+		if seen[value] {
+			c.add(path+"/options", "option value %q already exists", value)
+		}
+		seen[value] = true
+	}
+}
+
+// optionsOf lists the options of an element, those in groups too.
+func optionsOf(m map[string]any) []any {
+	options, _ := m["options"].([]any)
+	groups, _ := m["option_groups"].([]any)
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		more, _ := group["options"].([]any)
+		options = append(options[:len(options):len(options)], more...)
+	}
+	return options
 }
 
 // initialFits checks that a text input begins with no more than it takes.

@@ -1,6 +1,9 @@
 package slackdev
 
-import "math"
+import (
+	"maps"
+	"math"
+)
 
 // richTextShapes are the elements of a rich_text block.
 func richTextShapes() map[string]shape {
@@ -28,18 +31,25 @@ func richTextShapes() map[string]shape {
 	}
 }
 
-// inlineShapes are the elements inside a section, quote or list item.
+// inlineShapes are the elements inside a section, quote or list item. Only text and links may be in the style of code:
+// of a mention Slack says "invalid additional property: code" (https://github.com/soxtoby/SlackNet/issues/196).
 func inlineShapes() map[string]shape {
-	style := shape{fields: map[string]rule{
-		"bold": boolean, "italic": boolean, "strike": boolean, "code": boolean, "underline": boolean,
+	styles := map[string]rule{
+		"bold": boolean, "italic": boolean, "strike": boolean, "underline": boolean,
 		"highlight": boolean, "client_highlight": boolean, "unlink": boolean,
-	}}.check
+	}
+	mention := shape{fields: styles}.check
+	written := maps.Clone(styles)
+	written["code"] = boolean
 	inline := func(required []string, fields map[string]rule) shape {
-		fields["type"], fields["style"] = anything, style
+		fields["type"], fields["style"] = anything, mention
+		if fields["text"] != nil { // text, or a link
+			fields["style"] = shape{fields: written}.check
+		}
 		return shape{required: required, fields: fields}
 	}
 	return map[string]shape{
-		"text": inline([]string{"text"}, map[string]rule{"text": length(1, maxBlocksText)}),
+		"text": inline([]string{"text"}, map[string]rule{"text": length(1, maxBlocksSize)}),
 		"link": inline([]string{"url"}, map[string]rule{
 			"url": webURL(3000), "text": length(0, 3000), "unsafe": boolean,
 		}),

@@ -40,6 +40,9 @@ func TestMessageLimits(t *testing.T) {
 	button := object{"type": "button", "action_id": "a", "text": plain(5)}
 	in := func(el any) object { return object{"type": "actions", "elements": []any{el}} }
 	option := object{"text": plain(3), "value": "v"}
+	options := func(n int) []any {
+		return repeat(n, func(i int) any { return with(option, "value", fmt.Sprint("v", i)) })
+	}
 	sel := object{"type": "static_select", "action_id": "s", "options": []any{option}}
 	confirm := object{"title": plain(100), "text": plain(300), "confirm": plain(30), "deny": plain(30)}
 	field := object{"type": "input", "label": plain(5), "element": object{"type": "plain_text_input", "action_id": "t"}}
@@ -75,18 +78,16 @@ func TestMessageLimits(t *testing.T) {
 			func(n int) object { return in(with(button, "confirm", with(confirm, "text", plain(n)))) }, 300},
 		{"confirm button",
 			func(n int) object { return in(with(button, "confirm", with(confirm, "deny", plain(n)))) }, 30},
-		{"options", func(n int) object {
-			return in(with(sel, "options", repeat(n, func(int) any { return option })))
-		}, 100},
+		{"options", func(n int) object { return in(with(sel, "options", options(n))) }, 100},
 		{"option text",
 			func(n int) object { return in(with(sel, "options", []any{with(option, "text", plain(n))})) }, 75},
 		{"option value",
 			func(n int) object { return in(with(sel, "options", []any{with(option, "value", sized(n))})) }, 75},
 		{"overflow options", func(n int) object {
-			return in(object{"type": "overflow", "options": repeat(n, func(int) any { return option })})
+			return in(object{"type": "overflow", "options": options(n)})
 		}, 5},
 		{"checkboxes", func(n int) object {
-			return in(object{"type": "checkboxes", "options": repeat(n, func(int) any { return option })})
+			return in(object{"type": "checkboxes", "options": options(n)})
 		}, 10},
 		{"input label", func(n int) object { return with(field, "label", plain(n)) }, 2000},
 		{"input hint", func(n int) object { return with(field, "hint", plain(n)) }, 2000},
@@ -122,7 +123,15 @@ func TestMessageShapes(t *testing.T) {
 		return call(t, w, "chat.postMessage", object{"channel": "C0GENERAL", "text": "x", "blocks": []any{block}})
 	}
 	mention := rich("rich_text_section", object{"type": "user", "user_id": "U0ANN"})
-	for _, good := range []any{in(button), in(sel), field, mention} {
+	styled := func(el object, style string) any {
+		return rich("rich_text_section", with(el, "style", object{style: true}))
+	}
+	confirm := object{"title": plain(3), "text": plain(3), "confirm": plain(3), "deny": plain(3)}
+	twice := []any{object{"text": plain(3), "value": "v"}, object{"text": plain(4), "value": "v"}}
+	for _, good := range []any{
+		in(button), in(sel), field, mention, in(with(button, "confirm", confirm)),
+		styled(object{"type": "text", "text": "x"}, "code"), styled(object{"type": "user", "user_id": "U0ANN"}, "bold"),
+	} {
 		if got := post(good); !got.OK {
 			t.Errorf("control %v: %v", good, got.Metadata.Messages)
 		}
@@ -148,6 +157,17 @@ func TestMessageShapes(t *testing.T) {
 		{"rich text user", rich("rich_text_section", object{"type": "user", "user_id": "ann"})},
 		{"rich text style",
 			rich("rich_text_section", object{"type": "text", "text": "x", "style": object{"bald": true}})},
+		{"a mention as code", styled(object{"type": "user", "user_id": "U0ANN"}, "code")},
+		{"a date as code", styled(object{"type": "date", "timestamp": 1, "format": "{date}"}, "code")},
+		{"rich text of nothing", object{"type": "rich_text", "elements": []any{}}},
+		{"a confirmation in mrkdwn",
+			in(with(button, "confirm", with(confirm, "text", object{"type": "mrkdwn", "text": "x"})))},
+		{"two options of one value", in(with(sel, "options", twice))},
+		{"two options of one value in groups", in(with(with(sel, "options", nil), "option_groups", []any{
+			object{"label": plain(3), "options": twice[:1]}, object{"label": plain(3), "options": twice[1:]},
+		}))},
+		{"two lines of a menu of one value", in(object{"type": "overflow", "options": twice})},
+		{"two boxes of one value", in(object{"type": "checkboxes", "options": twice})},
 		{"user in preformatted", rich("rich_text_preformatted", object{"type": "user", "user_id": "U0ANN"})},
 	} {
 		if got := post(tc.block); got.Error != "invalid_blocks" {
@@ -165,6 +185,14 @@ func TestMessageAsAWhole(t *testing.T) {
 	many := func(n, size int) []any {
 		return repeat(n, func(int) any { return section(strings.Repeat("x", size)) })
 	}
+	rich := func(n, size int) []any {
+		text := object{"type": "text", "text": strings.Repeat("x", size)}
+		return repeat(n, func(int) any {
+			return object{"type": "rich_text", "elements": []any{
+				object{"type": "rich_text_section", "elements": []any{text}},
+			}}
+		})
+	}
 	for _, tc := range []struct {
 		why    string
 		blocks []any
@@ -172,8 +200,10 @@ func TestMessageAsAWhole(t *testing.T) {
 	}{
 		{"50 blocks", many(50, 1), ""},
 		{"51 blocks", many(51, 1), "invalid_blocks"},
-		{"13,200 characters", many(44, 300), ""},
+		{"12,000 characters in few blocks", many(4, 3000), ""},
 		{"13,500 characters", many(45, 300), "msg_blocks_too_long"},
+		{"11,400 characters in few blocks", rich(3, 3800), ""},
+		{"11,400 characters in many blocks", rich(38, 300), "msg_blocks_too_long"},
 		{"one block_id twice",
 			[]any{with(section("x"), "block_id", "b"), with(section("y"), "block_id", "b")}, "invalid_blocks"},
 	} {
