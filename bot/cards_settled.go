@@ -177,9 +177,20 @@ func became(r *approvals.Request) phrase {
 		return p
 	}
 	if r.Status == approvals.RequestApproved {
-		return phrase{wordsTurnToCome}
+		return phrase{" · " + callAwaits(r)}
 	}
 	return nil
+}
+
+// callAwaits says what the approved call of a request waits for. It may be people once more, or another system.
+func callAwaits(r *approvals.Request) string {
+	switch {
+	case r.SupersededBy != "": // it has its values, and needs approval
+		return wordsAskedNext
+	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+		return wordsCallAwaitsResult
+	}
+	return wordsWaitsForTurn
 }
 
 // tries is what to say of a call that ended when it was tried again; nothing of others.
@@ -374,7 +385,7 @@ func whatBecame(r *approvals.Request) phrase {
 		return wordsCallUnknown()
 	}
 	if r.Status == approvals.RequestApproved {
-		return wordsCallWaits()
+		return wordsCallWaits(callAwaits(r))
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func callWord(r *approvals.Request) string {
 	case r.IsQuestion():
 		return ""
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
-		return wordsWaitsForTurn
+		return callAwaits(r)
 	}
 	word := label(string(r.Outcome), 40)
 	ended := r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed

@@ -147,7 +147,9 @@ const (
 	wordsNotRun  = "not run"
 	wordsUnknown = "unknown"
 
-	wordsWaitsForTurn = "waits for its turn"
+	wordsWaitsForTurn     = "waits for its turn"
+	wordsCallAwaitsResult = "waits for its result"
+	wordsAskedNext        = "is asked about next"
 )
 
 // The same in the second line of a card.
@@ -177,10 +179,7 @@ func wordsTriedAgain() phrase {
 	return phrase{wordsWhenTriedAgain + "; ", strong(wordsUnknown), " whether it ran before"}
 }
 
-const (
-	wordsSeeThread  = "; the thread says more"
-	wordsTurnToCome = " · " + wordsWaitsForTurn
-)
+const wordsSeeThread = "; the thread says more"
 
 // The same as a sentence.
 
@@ -212,7 +211,8 @@ func wordsCallUnknown() phrase {
 	return phrase{"It is ", strong(wordsUnknown), " whether the call ran."}
 }
 
-func wordsCallWaits() phrase { return phrase{"The call waits for its turn."} }
+// wordsCallWaits is what a call waits for, as in a card, as a sentence.
+func wordsCallWaits(what string) phrase { return phrase{"The call " + what + "."} }
 
 func wordsCancelledFirst(by approvals.UserID) phrase { return phrase{by, " cancelled the run first."} }
 
