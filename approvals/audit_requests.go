@@ -195,7 +195,7 @@ func (x *requestExport) page(ctx context.Context, ids []RequestID) (page []*Expo
 // with is the trail of some requests together with the entries that are not linked yet.
 func (t *trail) with(tx Tx, ws WorkspaceID, ids []RequestID) (*trail, error) {
 	some := newTrail()
-	some.deleted = t.deleted
+	some.deleted, some.askers = t.deleted, t.askers
 	some.only = make(map[RequestID]bool, len(ids))
 	for _, id := range ids {
 		some.only[id] = true
