@@ -61,7 +61,7 @@ type RequestExport struct {
 // trail, which is read first. It reads in pages, so that a long export holds up nobody. An error of fn ends it and is
 // returned.
 func ExportRequests(ctx context.Context, st Store, what RequestExport, fn func(*ExportedRequest) error) error {
-	all, err := auditWorkspaces(ctx, st)
+	all, err := recordedWorkspaces(ctx, st) // also one whose trail was removed
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -138,11 +139,29 @@ func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport
 	if err := points.elsewhere(all); err != nil {
 		return report, err
 	}
+	if err := untold(ctx, st, all); err != nil {
+		return report, err
+	}
 	if opts.Head != (agent.Digest{}) && !report.HeadFound {
 		return report, &AuditError{Kind: FaultRewritten, Reason: fmt.Sprintf(
 			"no entry has the hash %s that was kept: entries were removed or written anew", opts.Head)}
 	}
 	return report, nil
+}
+
+// untold returns an *AuditError when the store has records of a workspace, and no trail: it was removed altogether.
+func untold(ctx context.Context, st Store, told []WorkspaceID) error {
+	all, err := recordedWorkspaces(ctx, st)
+	if err != nil {
+		return err
+	}
+	for _, ws := range all {
+		if !slices.Contains(told, ws) {
+			return &AuditError{Workspace: ws, Seq: 1, Kind: FaultMissing,
+				Reason: "missing, as are all others: the store has records of this workspace, and no trail"}
+		}
+	}
+	return nil
 }
 
 // verification is the reading of one workspace's trail.

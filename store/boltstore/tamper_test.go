@@ -165,6 +165,10 @@ func attacks(f *forger) map[string]func() (bare, kept finding) {
 			f.write(renumber(slices.Delete(f.chain, attacked-1, attacked)))
 			return same(missing)
 		},
+		"all are removed": func() (finding, finding) {
+			f.write(nil)
+			return finding{kind: approvals.FaultMissing, seq: 1}, finding{approvals.FaultCut, 1, last}
+		},
 		"the last is removed": func() (finding, finding) {
 			f.write(f.chain[:last-1])
 			return finding{}, finding{approvals.FaultCut, last, last}
