@@ -3,10 +3,12 @@ package approvals
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"countersign/agent"
 )
@@ -20,19 +22,25 @@ type trail struct {
 	deleted  deletions
 	runs     map[RunID]bool     // that it tells of; true: and of their deletion
 	ends     map[RunID]bool     // whose beginning or end it tells of; true: the end
+	askers   map[RunID]UserID   // who asked for the run
 	only     map[RequestID]bool // nil: all requests count
 }
 
 func newTrail() *trail {
 	return &trail{
 		requests: map[RequestID]requestTrail{}, effects: map[effectKey]effectTrail{}, grants: map[GrantID]grantTrail{},
-		runs: map[RunID]bool{}, ends: map[RunID]bool{},
+		runs: map[RunID]bool{}, ends: map[RunID]bool{}, askers: map[RunID]UserID{},
 	}
 }
 
 // requestTrail is what the trail says of a request.
 type requestTrail struct {
 	digest    agent.Digest
+	run       RunID
+	tool      string
+	kind      string
+	created   time.Time    // zero: the trail does not tell of it
+	settled   time.Time    // when it came to its status; zero: it has waited since
 	demanded  agent.Digest // of its requirement; zero in entries of earlier versions
 	status    RequestStatus
 	decisions decisionSum
@@ -61,9 +69,10 @@ type decisionSum struct {
 // counts where there are any.
 func (s *decisionSum) add(d *Decision, reason, terms agent.Digest) {
 	b := make([]byte, 0, 256)
-	for _, text := range []string{string(d.ID), string(d.By), string(d.Verdict)} {
+	for _, text := range []string{string(d.ID), string(d.By), string(d.Verdict), d.Via} {
 		b = appendText(b, text)
 	}
+	b = binary.BigEndian.AppendUint64(b, uint64(d.At.UnixNano()))
 	if d.For != "" {
 		b = appendText(b, string(d.For))
 	}
@@ -102,6 +111,9 @@ func (t *trail) add(e *AuditEntry) error {
 	switch e.Action {
 	case AuditRunSubmitted, AuditRunDone, AuditRunFailed, AuditRunCancelled:
 		t.ends[e.Run] = t.ends[e.Run] || e.Action != AuditRunSubmitted
+	}
+	if e.Action == AuditRunSubmitted {
+		t.askers[e.Run] = UserID(e.Actor)
 	}
 	if e.Run != "" {
 		t.runs[e.Run] = t.runs[e.Run] || e.Action == AuditRunDeleted
@@ -142,14 +154,18 @@ func (t *trail) addRequest(e *AuditEntry, said *auditData) {
 	}
 	if status, ok := statusOf[e.Action]; ok && later(status) >= later(r.status) {
 		r.status = status
+		if status != RequestPending {
+			r.settled = e.At
+		}
 	}
 	switch e.Action {
 	case AuditRequestCreated:
 		r.digest, r.demanded = said.Digest, said.Requirement
+		r.run, r.tool, r.kind, r.created = e.Run, said.Tool, said.Kind, e.At
 	case AuditDecision:
 		d := Decision{
 			ID: said.Decision, By: UserID(e.Actor), For: said.For, Verdict: said.Verdict, Bound: said.Bound,
-			Issuer: said.Person,
+			Issuer: said.Person, Via: said.Via, At: e.At,
 		}
 		r.decisions.add(&d, said.Reason, said.Terms)
 		r.standing = r.standing || said.Verdict.standing()
@@ -343,6 +359,14 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return putBack, nil
 	case r.Digest != said.digest:
 		return "it is about another call than the trail says", nil
+	case said.tool != r.Tool.Name || said.kind != string(r.Kind):
+		return "it is about another tool than the trail says, or asks for something else of it", nil
+	case r.Run != said.run:
+		return "it is of another run than the trail says", nil
+	case t.askers[r.Run] != "" && t.askers[r.Run] != r.Requester:
+		return "somebody else has asked for its run, as the trail says", nil
+	case !r.Created.Equal(said.created):
+		return "it was asked at another time than the trail says", nil
 	case said.demanded != agent.Digest{} && said.demanded != demanded:
 		return "it demands something else than when it was asked", nil
 	case sum != said.decisions:
@@ -359,6 +383,8 @@ func (t *trail) differs(tx Tx, r *RequestHead) (reason string, err error) {
 		return "another request took its place than the trail says", nil
 	case r.Status != said.status:
 		return fmt.Sprintf("it is %s, and the trail says %s", r.Status, said.status), nil
+	case !r.Settled.Equal(said.settled):
+		return "it was settled at another time than the trail says", nil
 	}
 	if held, err := t.overruled(tx, r); !held || err != nil {
 		return "another answer is said to hold in its place that is none for the same calls", err

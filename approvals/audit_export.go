@@ -56,3 +56,12 @@ func auditWorkspaces(ctx context.Context, st Store) (all []WorkspaceID, err erro
 	})
 	return all, err
 }
+
+// recordedWorkspaces are those that have requests or grants.
+func recordedWorkspaces(ctx context.Context, st Store) (all []WorkspaceID, err error) {
+	err = st.View(ctx, func(tx Tx) (err error) {
+		all, err = tx.RecordedWorkspaces()
+		return err
+	})
+	return all, err
+}

@@ -3,6 +3,7 @@ package approvals_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -47,6 +48,21 @@ func TestVerifyNamesForgedRecords(t *testing.T) {
 		"how often it was sent":   {sentAway, inRequest(func(r *approvals.Request) { r.Trigger.Attempt++ }), false},
 		"that it is sent at all":  {sentAway, inRequest(func(r *approvals.Request) { r.Trigger = nil }), false},
 		"the token that was sent": {sentAway, inCallback(func(k *approvals.Callback) { k.Token[0]++ }), false},
+		"who asked":               {reported, inRequest(func(r *approvals.Request) { r.Requester = bob }), false},
+		"the tool":                {reported, inRequest(func(r *approvals.Request) { r.Tool.Name = "lunch" }), false},
+		"what is asked":           {reported, inRequest(func(r *approvals.Request) { r.Kind = agent.Confirm }), false},
+		"when it was asked": {reported, inRequest(func(r *approvals.Request) {
+			r.Created = r.Created.Add(-time.Hour)
+		}), false},
+		"when it was settled": {reported, inRequest(func(r *approvals.Request) {
+			r.Settled = r.Settled.Add(-time.Nanosecond)
+		}), false},
+		"how somebody answered": {reported, inRequest(func(r *approvals.Request) {
+			r.Decisions[0].Via = "button"
+		}), false},
+		"when somebody answered": {reported, inRequest(func(r *approvals.Request) {
+			r.Decisions[0].At = r.Decisions[0].At.Add(time.Hour)
+		}), false},
 		"the arguments": {reported, inRequest(func(r *approvals.Request) {
 			r.Arguments = []byte(`{"to":"prod"}`)
 		}), false},

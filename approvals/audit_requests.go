@@ -61,7 +61,7 @@ type RequestExport struct {
 // trail, which is read first. It reads in pages, so that a long export holds up nobody. An error of fn ends it and is
 // returned.
 func ExportRequests(ctx context.Context, st Store, what RequestExport, fn func(*ExportedRequest) error) error {
-	all, err := auditWorkspaces(ctx, st)
+	all, err := recordedWorkspaces(ctx, st) // also one whose trail was removed
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (x *requestExport) page(ctx context.Context, ids []RequestID) (page []*Expo
 // with is the trail of some requests together with the entries that are not linked yet.
 func (t *trail) with(tx Tx, ws WorkspaceID, ids []RequestID) (*trail, error) {
 	some := newTrail()
-	some.deleted = t.deleted
+	some.deleted, some.askers = t.deleted, t.askers
 	some.only = make(map[RequestID]bool, len(ids))
 	for _, id := range ids {
 		some.only[id] = true

@@ -3,6 +3,7 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -138,11 +139,37 @@ func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport
 	if err := points.elsewhere(all); err != nil {
 		return report, err
 	}
+	if err := untold(ctx, st); err != nil {
+		return report, err
+	}
 	if opts.Head != (agent.Digest{}) && !report.HeadFound {
 		return report, &AuditError{Kind: FaultRewritten, Reason: fmt.Sprintf(
 			"no entry has the hash %s that was kept: entries were removed or written anew", opts.Head)}
 	}
 	return report, nil
+}
+
+// untold returns an *AuditError when the store has records of a workspace, and no trail: it was removed altogether. Both
+// are read at one moment: meanwhile there may be a new workspace.
+func untold(ctx context.Context, st Store) error {
+	var recorded, told []WorkspaceID
+	err := st.View(ctx, func(tx Tx) (err error) {
+		if recorded, err = tx.RecordedWorkspaces(); err != nil {
+			return err
+		}
+		told, err = tx.AuditWorkspaces()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, ws := range recorded {
+		if !slices.Contains(told, ws) {
+			return &AuditError{Workspace: ws, Seq: 1, Kind: FaultMissing,
+				Reason: "missing, as are all others: the store has records of this workspace, and no trail"}
+		}
+	}
+	return nil
 }
 
 // verification is the reading of one workspace's trail.

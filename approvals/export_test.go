@@ -37,8 +37,15 @@ func TryRunMove(ctx context.Context, st Store, ws WorkspaceID, from, to RunStatu
 // TryRequestMove tries to move a request that stands at from.
 func TryRequestMove(ctx context.Context, st Store, ws WorkspaceID, from, to RequestStatus) error {
 	return update(ctx, st, ws, func(c *txn) error {
-		r := &Request{RequestHead: RequestHead{Workspace: ws, ID: "req_x", Run: "run_x", Status: from},
-			RequestContent: RequestContent{Arguments: json.RawMessage(`{}`)}}
+		r := &Request{
+			RequestHead: RequestHead{
+				Workspace: ws, ID: "req_x", Run: "run_x", Requester: system, Status: from, Created: c.Now(),
+			},
+			RequestContent: RequestContent{Arguments: json.RawMessage(`{}`)},
+		}
+		if before, err := c.Tx.Request(ws, r.ID); err == nil {
+			r.Created = before.Created
+		}
 		r.Digest = r.Definition.Call(r.Arguments)
 		c.created(r)
 		return c.moveRequest(&r.RequestHead, to, system, auditData{Digest: r.Digest})

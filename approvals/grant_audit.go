@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"fmt"
+	"time"
 
 	"countersign/agent"
 )
@@ -11,6 +12,9 @@ type grantTrail struct {
 	terms   agent.Digest // see Grant.digest
 	used    int
 	revoked bool
+	by      string // who revoked it, as the trail names them
+	at      time.Time
+	reason  agent.Digest
 }
 
 // addGrant takes an entry about a grant into account.
@@ -22,7 +26,7 @@ func (t *trail) addGrant(e *AuditEntry, said *auditData) {
 	case AuditGrantUsed:
 		g.used++
 	case AuditGrantRevoked:
-		g.revoked = true
+		g.revoked, g.by, g.at, g.reason = true, e.Actor, e.At, said.Reason
 	default:
 		return
 	}
@@ -75,8 +79,19 @@ func (t *trail) grantDiffers(g *Grant) (reason string, err error) {
 		return fmt.Sprintf("it was used %d times, and the trail says %d", g.Used, said.used), nil
 	case g.Revoked.IsZero() == said.revoked:
 		return "the trail says otherwise whether it was revoked", nil
+	case said.revoked && (!g.revokedBy(said.by) || !g.Revoked.Equal(said.at) ||
+		textDigest(g.RevokedReason) != said.reason):
+		return "the trail says otherwise who revoked it, when or why", nil
 	}
 	return "", nil
+}
+
+// revokedBy reports whether the grant's record says that an actor of the trail revoked it.
+func (g *Grant) revokedBy(actor string) bool {
+	if g.RevokedBy != "" {
+		return string(g.RevokedBy) == actor
+	}
+	return actor == operator || actor == system
 }
 
 func isAre(n int) string {

@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -488,6 +489,39 @@ func TestGrantAudit(t *testing.T) {
 	}))
 	if _, err := b2.service.VerifyAudit(t.Context()); err == nil {
 		t.Error("an effect names another grant than the trail")
+	}
+}
+
+// TestRevocationAudit changes who revoked a grant, when and why, behind the trail's back.
+func TestRevocationAudit(t *testing.T) {
+	t.Parallel()
+	for _, by := range []approvals.UserID{cara, ""} {
+		b, r := granting(t)
+		g := b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
+		v := approvals.Revocation{Workspace: ws, Grant: g.ID, By: by, Reason: "too wide", Via: "button"}
+		revoke := b.service.RevokeGrant
+		if by == "" {
+			revoke = func(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error) {
+				return approvals.RevokeGrant(ctx, b.store, v)
+			}
+		}
+		sound, err := revoke(t.Context(), v)
+		b.check(err)
+		for name, change := range map[string]func(*approvals.Grant){
+			"who":  func(g *approvals.Grant) { g.RevokedBy = ann },
+			"when": func(g *approvals.Grant) { g.Revoked = g.Revoked.Add(-time.Minute) },
+			"why":  func(g *approvals.Grant) { g.RevokedReason = "" },
+		} {
+			b.trail() // control: without the change it verifies
+			forged := *sound
+			change(&forged)
+			b.check(b.store.Update(t.Context(), func(tx approvals.Tx) error { return tx.PutGrant(&forged) }))
+			_, err := b.service.VerifyAudit(t.Context())
+			if bad, ok := errors.AsType[*approvals.AuditError](err); !ok || bad.Grant != g.ID {
+				t.Errorf("revoked by %q, %s: %v", by, name, err)
+			}
+			b.check(b.store.Update(t.Context(), func(tx approvals.Tx) error { return tx.PutGrant(sound) }))
+		}
 	}
 }
 

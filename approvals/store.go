@@ -344,6 +344,8 @@ type AuditTx interface {
 	AuditEntries(ws WorkspaceID, seq uint64, limit int) ([]*AuditEntry, error)
 	// AuditWorkspaces lists the workspaces that have entries, sealed or not.
 	AuditWorkspaces() ([]WorkspaceID, error)
+	// RecordedWorkspaces lists the workspaces that have requests or grants, whether or not they have entries.
+	RecordedWorkspaces() ([]WorkspaceID, error)
 }
 
 // OutboxTx keeps notifications until they are delivered. Each is one copy for one audience: copies for different

@@ -55,7 +55,7 @@ func (e *environment) compile(source string) (*compiled, error) {
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, wholly("the expression gives %s, not true or false", typeWord(t.String()))
 	}
-	c := &compiled{reads: readsOf(checked), words: wordsOf(parsed)}
+	c := &compiled{reads: readsOf(checked), words: e.wordsOf(parsed)}
 	options := cel.OptOptimize
 	if len(c.reads.facts) > 0 {
 		options |= cel.OptPartialEval

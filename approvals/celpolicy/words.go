@@ -9,18 +9,32 @@ import (
 	"cel.dev/cel-go/parser"
 )
 
-// wordsOf are an expression as people read it who are asked because of it: arguments by their names alone, "and" and
-// "or" spelt out, and without the comparison that says which tool it is for. It means the same as the expression, and
-// is empty where that says no more than true or the tool.
-func wordsOf(parsed *cel.Ast) string {
+// wordsOf are an expression as people read it who are asked because of it: arguments by their names alone, unless
+// something else in it has that name, "and" and "or" spelt out, and without the comparison that says which tool it is
+// for. It means the same as the expression, and is empty where that says no more than true or the tool.
+func (e *environment) wordsOf(parsed *cel.Ast) string {
 	native := parsed.NativeRep()
 	info := ast.CopySourceInfo(native.SourceInfo())
 	whole := ast.NewExprFactory().CopyExpr(native.Expr())
-	bare := ast.NewExprVisitor(bareArgument)
-	ast.PostOrderVisit(whole, bare)
+	parts := []ast.Expr{whole}
 	for _, macro := range info.MacroCalls() {
-		ast.PostOrderVisit(macro, bare)
+		parts = append(parts, macro)
 	}
+	taken := make(map[string]bool)
+	for _, word := range e.words {
+		taken[word] = true
+	}
+	visit := func(do func(ast.Expr)) {
+		for _, x := range parts {
+			ast.PostOrderVisit(x, ast.NewExprVisitor(do))
+		}
+	}
+	visit(func(x ast.Expr) {
+		if x.Kind() == ast.IdentKind {
+			taken[x.AsIdent()] = true
+		}
+	})
+	visit(func(x ast.Expr) { bareArgument(x, taken) })
 	words := &wording{info: info}
 	text := words.of(whole, false)
 	if words.failed || text == "true" {
@@ -29,9 +43,9 @@ func wordsOf(parsed *cel.Ast) string {
 	return text
 }
 
-// bareArgument makes NAME of args.NAME.
-func bareArgument(x ast.Expr) {
-	if x.Kind() != ast.SelectKind || x.AsSelect().IsTestOnly() {
+// bareArgument makes NAME of args.NAME, unless the name is taken.
+func bareArgument(x ast.Expr, taken map[string]bool) {
+	if x.Kind() != ast.SelectKind || x.AsSelect().IsTestOnly() || taken[x.AsSelect().FieldName()] {
 		return
 	}
 	if operand := x.AsSelect().Operand(); operand.Kind() == ast.IdentKind && operand.AsIdent() == wordArgs {

@@ -17,6 +17,12 @@ func TestExpressionInWords(t *testing.T) {
 		`!has(args.memo) || args.list.exists(x, x == args.to)`:       `!has(memo) or list.exists(x, x == to)`,
 		`args["odd name"] == 1`:                                      `args["odd name"] == 1`,
 		`(tool == "pay" && args.amount > 5) || args.to == "nowhere"`: `amount > 5 or to == "nowhere"`,
+
+		// Arguments that are called as something else is.
+		`tool == "pay" && args.tool == "hammer"`:         `args.tool == "hammer"`,
+		`args.agent == "Smith" || args.amount > 5`:       `args.agent == "Smith" or amount > 5`,
+		`args.vars.environment == "p"`:                   `args.vars.environment == "p"`,
+		`args.list.exists(amount, amount > args.amount)`: `list.exists(amount, amount > args.amount)`,
 	} {
 		env, err := newEnvironment(nil, Vars{"environment": "prod"})
 		if err != nil {
@@ -26,7 +32,7 @@ func TestExpressionInWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := wordsOf(parsed); got != want {
+		if got := env.wordsOf(parsed); got != want {
 			t.Errorf("%s\n is %s\nwant %s", source, got, want)
 		}
 	}

@@ -54,6 +54,8 @@ type Counts struct {
 	Rejected int `json:"rejected"` // by anybody, also where others approved
 	Edited   int `json:"edited"`   // people changed the arguments
 	Open     int `json:"open"`     // expired, cancelled, stale or pending: nobody decided
+	// Emergency counts those that somebody let run past the policy, and to which no reviewer objected.
+	Emergency int `json:"emergency,omitempty"`
 }
 
 // sample is a call that people approved.
@@ -92,6 +94,8 @@ func (s *Suggestions) Want(r *approvals.RequestHead) bool {
 		e.counts.Open++
 	case r.Standing() != nil:
 		e.counts.Standing++
+	case r.Settler() != nil && r.Settler().Verdict == approvals.BreakGlass:
+		e.counts.Emergency++
 	default:
 		e.counts.Approved++
 		return len(e.samples) < maxSamples
@@ -112,8 +116,12 @@ func (s *Suggestions) evidence(r *approvals.RequestHead) *evidence {
 	return e
 }
 
-// rejectedByAnybody reports whether somebody said no, whether or not it was enough and still counts.
+// rejectedByAnybody reports whether somebody said no, whether or not it was enough and still counts, or objected to an
+// emergency decision afterwards.
 func rejectedByAnybody(r *approvals.RequestHead) bool {
+	if r.Review != nil && r.Review.Verdict == approvals.ReviewObject {
+		return true
+	}
 	return r.Status == approvals.RequestRejected || slices.ContainsFunc(r.Decisions, func(d approvals.Decision) bool {
 		return d.Verdict == approvals.Reject || d.Verdict == approvals.AlwaysReject
 	})

@@ -31,8 +31,12 @@ type Suggestion struct {
 	Last  time.Time `json:"last"`
 	// ApprovedBy counts who approved them.
 	ApprovedBy map[string]int `json:"approved_by"`
-	// Unbound are the arguments that the condition leaves free, with how many values they had.
+	// Unbound are the arguments that the condition leaves free, with how many values they had: none, where no call had
+	// the argument.
 	Unbound map[string]int `json:"unbound,omitempty"`
+	// Open says that calls with arguments that the tool's parameters do not name are such calls too: a call may have
+	// some, and no expression speaks of them.
+	Open bool `json:"open,omitempty"`
 	// RejectedAtMost is RejectionBound for the calls.
 	RejectedAtMost float64               `json:"rejected_at_most"`
 	Requests       []approvals.RequestID `json:"requests"`
@@ -50,8 +54,8 @@ func (s *Suggestions) look(e *evidence) (found []Suggestion, why string) {
 	if why != "" {
 		return nil, why
 	}
-	schema := propertiesOf(tool.Parameters)
-	w := &writer{evidence: e, schema: schema, gate: s.gateOf(e)}
+	w := &writer{evidence: e, gate: s.gateOf(e)}
+	w.schema, w.named, w.open = propertiesOf(tool.Parameters)
 	found = append(w.thresholds(), w.grants()...)
 	if len(found) == 0 {
 		return nil, "no argument has a number, or a value that comes back, with enough approvals behind it"
@@ -111,9 +115,27 @@ func days(samples []sample) int {
 
 // property is what a schema says of an argument.
 type property struct {
-	Type    string   `json:"type"`
-	Minimum *float64 `json:"minimum"`
-	Above   *float64 `json:"exclusiveMinimum"`
+	Type    propertyType `json:"type"`
+	Minimum *float64     `json:"minimum"`
+	Above   *float64     `json:"exclusiveMinimum"`
+}
+
+// propertyType is the type of an argument; null beside it does not count, and of several others it is empty.
+type propertyType string
+
+// UnmarshalJSON reads a type or a list of them.
+func (t *propertyType) UnmarshalJSON(data []byte) error {
+	var one string
+	var several []string
+	if json.Unmarshal(data, &one) != nil && json.Unmarshal(data, &several) != nil {
+		return nil // no type
+	}
+	several = slices.DeleteFunc(several, func(s string) bool { return s == "null" })
+	if len(several) == 1 {
+		one = several[0]
+	}
+	*t = propertyType(one)
+	return nil
 }
 
 // atLeast reports whether the schema itself keeps the number from being below the bound.
@@ -123,26 +145,35 @@ func (p property) atLeast(bound float64) bool {
 
 func (p property) isNumber() bool { return p.Type == "number" || p.Type == "integer" }
 
-// propertiesOf returns the properties of a schema that expressions can name.
-func propertiesOf(schema json.RawMessage) map[string]property {
+// propertiesOf returns the properties of a schema that expressions can name, the names of all of them, and whether a
+// call may have others.
+func propertiesOf(parameters json.RawMessage) (nameables map[string]property, named []string, open bool) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
+		Additional json.RawMessage            `json:"additionalProperties"`
 	}
-	_ = json.Unmarshal(schema, &s) // a schema that cannot be read has no properties to suggest anything about
-	all := make(map[string]property)
+	_ = json.Unmarshal(parameters, &s) // a schema that cannot be read has no properties to suggest anything about
+	nameables = make(map[string]property)
 	for name, raw := range s.Properties {
-		var p property
-		if nameable(name) && json.Unmarshal(raw, &p) == nil {
-			all[name] = p
+		named = append(named, name)
+		if !nameable(name) {
+			continue
 		}
+		var p property
+		if json.Unmarshal(raw, &p) != nil {
+			p = property{} // a schema that lets everything through, for instance
+		}
+		nameables[name] = p
 	}
-	return all
+	return nameables, named, string(s.Additional) != "false"
 }
 
 // writer writes the suggestions for one tool.
 type writer struct {
 	*evidence
-	schema map[string]property
+	schema map[string]property // of the arguments that expressions can name
+	named  []string            // all arguments of the schema
+	open   bool                // a call may have others
 	gate   string
 }
 
@@ -270,6 +301,12 @@ func (w *writer) suggestion(kind, condition, gate string, calls []sample, bound 
 		Kind: kind, Agent: w.agent, Tool: w.tool.Name, Condition: condition, Gate: gate,
 		Spares: len(calls), Counts: w.counts, Days: days(calls), First: calls[0].at, Last: calls[0].at,
 		ApprovedBy: make(map[string]int), Unbound: make(map[string]int), RejectedAtMost: RejectionBound(len(calls)),
+		Open: w.open,
+	}
+	for _, name := range w.named {
+		if !slices.Contains(bound, name) {
+			s.Unbound[name] = 0
+		}
 	}
 	if w.gate != "" {
 		s.Gate = "(" + w.gate + ") && (" + gate + ")"

@@ -3,6 +3,7 @@ package policycheck
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -62,8 +63,14 @@ func scalarOf(raw []byte) scalar {
 	return scalar{}
 }
 
-// number writes a number as an expression does.
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// number writes a number as an expression does. What is no 64-bit integer has a fraction there.
+func number(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if math.Abs(f) >= 1<<63 {
+		text += ".0"
+	}
+	return text
+}
 
 // quoted writes a text as an expression does: the escapes of JSON mean the same there.
 func quoted(s string) string {

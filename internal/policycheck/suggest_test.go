@@ -3,6 +3,7 @@ package policycheck
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -64,8 +65,50 @@ func TestSuggestsGrant(t *testing.T) {
 	const condition = `args.amount >= 10 && args.amount <= 11 && !has(args.day) && args.to == "say \"hi\""`
 	s := f.Suggestions[0]
 	if s.Kind != GrantLike || s.Condition != condition || s.Gate != "!("+condition+")" || s.Unbound["memo"] != 25 ||
-		len(s.Unbound) != 1 {
+		len(s.Unbound) != 1 || s.Open {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestSuggestionSaysWhatItLeavesFree has a tool with arguments that no call had: one of two types, which is bound, one
+// that no expression can name, and any that the schema does not name, which are left free, and that is said.
+func TestSuggestionSaysWhatItLeavesFree(t *testing.T) {
+	t.Parallel()
+	file := strings.Replace(fmt.Sprintf(agentsYAML, "true", policies), "memo: { type: string }, day: { type: integer }",
+		`bcc: { type: [string, "null"] }, "dry-run": { type: boolean }, note: {}`, 1)
+	var all []*approvals.Request
+	for i := range 25 {
+		all = append(all, recorded(i, fmt.Sprintf(`{"amount":%d,"to":"a"}`, i)))
+	}
+	for _, open := range []bool{false, true} {
+		if open {
+			file = strings.Replace(file, "additionalProperties: false", "additionalProperties: true", 1)
+		}
+		made, err := build(parse(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewSuggestions(made)
+		for _, r := range all {
+			if s.Want(&r.RequestHead) {
+				s.Add(r)
+			}
+		}
+		found := s.Findings().Suggestions
+		if len(found) != 2 {
+			t.Fatalf("%+v", found)
+		}
+		for _, s := range found {
+			free := map[string]int{"dry-run": 0}
+			want := `args.amount >= 0 && args.amount <= 24 && !has(args.bcc) && !has(args.note) && args.to == "a"`
+			if s.Kind == Threshold {
+				free = map[string]int{"bcc": 0, "dry-run": 0, "note": 0, "to": 1}
+				want = "args.amount >= 0 && args.amount <= 22"
+			}
+			if s.Condition != want || !maps.Equal(s.Unbound, free) || s.Open != open {
+				t.Errorf("%s\nwant %s; free %v, open %v", s.Condition, want, s.Unbound, s.Open)
+			}
+		}
 	}
 }
 
@@ -108,6 +151,13 @@ func TestSuggestsNothing(t *testing.T) {
 		{"nobody decided", "people approved 0 calls", payments(30, func(r *approvals.Request) {
 			r.Status, r.Decisions = approvals.RequestExpired, nil
 		})},
+		{"past the policy", "people approved 0 calls", payments(30, func(r *approvals.Request) {
+			r.Decisions[0].Verdict = approvals.BreakGlass
+		})},
+		{"a reviewer objected", "1 of 30 calls were rejected by somebody", one(func(r *approvals.Request) {
+			r.Decisions[0].Verdict = approvals.BreakGlass
+			r.Review = &approvals.Review{Verdict: approvals.ReviewObject}
+		})},
 		{"gone", "no such tool any more", payments(30, func(r *approvals.Request) { r.Tool.Name = "old" })},
 		{"gone with its agent", "no such agent any more", payments(30, func(r *approvals.Request) { r.Agent = "old" })},
 		{"of a server", "tool of an MCP server", payments(30, func(r *approvals.Request) { r.Tool.Kind = "mcp" })},
@@ -129,10 +179,11 @@ func TestSuggestedGates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var all []*approvals.Request
+		unit := rapid.SampledFrom([]float64{1, 1e18, 1e300}).Draw(rt, "unit")
 		texts := rapid.SampledFrom([]string{"a", "b c", `q"\`, "é\u2028", "${X"})
 		for i := range rapid.IntRange(MinRequests, 60).Draw(rt, "requests") {
 			args := map[string]any{
-				"amount": rapid.Float64Range(-5, 50).Draw(rt, "amount"), "to": texts.Draw(rt, "to"),
+				"amount": unit * rapid.Float64Range(-5, 50).Draw(rt, "amount"), "to": texts.Draw(rt, "to"),
 			}
 			if rapid.Bool().Draw(rt, "has day") {
 				args["day"] = rapid.IntRange(1, 3).Draw(rt, "day")
@@ -158,7 +209,8 @@ func TestSuggestedGates(t *testing.T) {
 					rt.Fatalf("%s: %s under %s is %s (%s)", id, byID[id].Arguments, s.Gate, v.Fate, v.Why)
 				}
 			}
-			for _, other := range []string{`{"amount":1e9,"to":"a"}`, `{"amount":-1e9,"to":"a"}`} {
+			for _, other := range []float64{1e7, -1e7} {
+				other := fmt.Sprintf(`{"amount":%g,"to":"a"}`, other*unit)
 				if v, err := judge(t.Context(), made, recorded(0, other), untold); err != nil || v.Fate != Asked {
 					rt.Fatalf("%s under %s is %s", other, s.Gate, v.Fate)
 				}

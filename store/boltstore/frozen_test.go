@@ -165,7 +165,9 @@ func TestFrozenFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		report, err := approvals.VerifyAudit(t.Context(), s, approvals.VerifyOptions{})
-		if err != nil || len(report.Workspaces) != workspaces {
+		bad, _ := errors.AsType[*approvals.AuditError](err) // nobody wrote a trail beside the records of T3
+		if bad == nil || bad.Workspace != "T3" || bad.Kind != approvals.FaultMissing ||
+			len(report.Workspaces) != workspaces {
 			t.Errorf("%s: audit of %d workspaces, want %d: %v", name, len(report.Workspaces), workspaces, err)
 		}
 	}

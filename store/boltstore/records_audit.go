@@ -150,7 +150,20 @@ func (t *tx) AuditWorkspaces() (list []approvals.WorkspaceID, err error) {
 	if err := t.usable(false); err != nil {
 		return nil, err
 	}
-	for _, bucket := range [][]byte{bucketAudit, bucketUnsealed} {
+	return t.workspacesOf(bucketAudit, bucketUnsealed)
+}
+
+func (t *tx) RecordedWorkspaces() (list []approvals.WorkspaceID, err error) {
+	defer t.end(t.begin(), &err)
+	if err := t.usable(false); err != nil {
+		return nil, err
+	}
+	return t.workspacesOf(bucketRequests, bucketGrants)
+}
+
+// workspacesOf lists the workspaces that have a record in one of the buckets.
+func (t *tx) workspacesOf(buckets ...[]byte) (list []approvals.WorkspaceID, err error) {
+	for _, bucket := range buckets {
 		err := t.eachWorkspace(bucket, func(ws string) (bool, error) {
 			list = append(list, approvals.WorkspaceID(ws))
 			return true, nil

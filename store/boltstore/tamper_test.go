@@ -105,6 +105,18 @@ func (f *forger) find(action approvals.AuditAction) uint64 {
 	return 0
 }
 
+// claim returns an entry of a claim between the two checkpoints.
+func (f *forger) claim() *approvals.AuditEntry {
+	f.Helper()
+	for seq := uint64(pointBefore + 1); seq <= pointBehind; seq++ {
+		if f.at(seq).Action == approvals.AuditRunClaimed {
+			return f.at(seq)
+		}
+	}
+	f.Fatal("nothing was claimed between the checkpoints")
+	return nil
+}
+
 // finding is what verify names; the zero finding: nothing.
 type finding struct {
 	kind       approvals.AuditFault
@@ -152,6 +164,10 @@ func attacks(f *forger) map[string]func() (bare, kept finding) {
 		"one is removed, the others moved up": func() (finding, finding) {
 			f.write(renumber(slices.Delete(f.chain, attacked-1, attacked)))
 			return same(missing)
+		},
+		"all are removed": func() (finding, finding) {
+			f.write(nil)
+			return finding{kind: approvals.FaultMissing, seq: 1}, finding{approvals.FaultCut, 1, last}
 		},
 		"the last is removed": func() (finding, finding) {
 			f.write(f.chain[:last-1])
@@ -223,9 +239,16 @@ func attacks(f *forger) map[string]func() (bare, kept finding) {
 			return finding{}, rewrittenFrom(seq, last)
 		},
 		"a forged claim, hashed anew": func() (finding, finding) {
-			f.at(attacked).At = f.at(attacked).At.Add(time.Second)
-			f.write(rehash(f.chain, attacked))
+			e := f.claim() // no record has the time of one
+			e.At = e.At.Add(time.Second)
+			f.write(rehash(f.chain, e.Seq))
 			return finding{}, rewritten
+		},
+		"the time of a decision, hashed anew": func() (finding, finding) {
+			e := f.at(f.find(approvals.AuditDecision))
+			e.At = e.At.Add(time.Second)
+			f.write(rehash(f.chain, e.Seq))
+			return record, rewrittenFrom(e.Seq, last)
 		},
 		"the last forged, hashed anew": func() (finding, finding) {
 			f.at(last).At = f.at(last).At.Add(time.Second)

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,7 +78,9 @@ func TestFrozenVersions(t *testing.T) {
 		}
 		storetest.Frozen(t, s, frozenFile(t, version, ".jsonl"), unread...)
 		report, err := approvals.VerifyAudit(t.Context(), s, approvals.VerifyOptions{})
-		if want := min(version, 2) + 1; err != nil || len(report.Workspaces) != want {
+		bad, _ := errors.AsType[*approvals.AuditError](err) // nobody wrote a trail beside the records of T3
+		untold := bad != nil && bad.Workspace == "T3" && bad.Kind == approvals.FaultMissing
+		if want := min(version, 2) + 1; !untold || len(report.Workspaces) != want {
 			t.Errorf("audit of %d workspaces, want %d: %v", len(report.Workspaces), want, err)
 		}
 	})

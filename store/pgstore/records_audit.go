@@ -176,3 +176,30 @@ func (t *tx) AuditWorkspaces() (list []approvals.WorkspaceID, err error) {
 	}, auditWorkspaces+"select workspace from workspaces order by workspace")
 	return list, err
 }
+
+// recordedWorkspaces goes from one workspace to the next in the primary key of each table.
+const recordedWorkspaces = `with recursive of_requests (workspace) as (
+		(select workspace from request_heads order by workspace limit 1)
+		union all
+		select (select r.workspace from request_heads r where r.workspace > o.workspace order by r.workspace limit 1)
+			from of_requests o where o.workspace is not null),
+	of_grants (workspace) as (
+		(select workspace from grants order by workspace limit 1)
+		union all
+		select (select g.workspace from grants g where g.workspace > o.workspace order by g.workspace limit 1)
+			from of_grants o where o.workspace is not null)
+	select workspace from of_requests where workspace is not null
+	union select workspace from of_grants where workspace is not null
+	order by workspace`
+
+func (t *tx) RecordedWorkspaces() (list []approvals.WorkspaceID, err error) {
+	err = t.query(func(rows pgx.Rows) error {
+		var ws string
+		if err := rows.Scan(&ws); err != nil {
+			return err
+		}
+		list = append(list, approvals.WorkspaceID(untext(ws)))
+		return nil
+	}, recordedWorkspaces)
+	return list, err
+}

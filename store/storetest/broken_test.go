@@ -18,8 +18,8 @@ func controls() []control {
 			"CloseWaits", "DeadLetters", "DeleteRequest", "DeleteRun", "DeleteSession", "EndedRuns", "Events",
 			"Grant", "Inputs", "Installation", "Installations",
 			"JobDelete", "JobInterrupted", "JobSurvives", "LapsedLeases", "Once", "Outbox",
-			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "Reopen", "RequestHead",
-			"Session", "SessionTail", "Sessions", "StateTail", "UndeliveredPlaces"},
+			"OutboxCopies", "OpenGrants", "OwnRecords", "PendingOf", "PendingPages", "RecordedWorkspaces",
+			"Reopen", "RequestHead", "Session", "SessionTail", "Sessions", "StateTail", "UndeliveredPlaces"},
 			nil, forgetting},
 	}
 	for _, part := range [][]control{brokenStores(), brokenRecords(), brokenRequests(), brokenTrails(), brokenJobs()} {
@@ -188,6 +188,7 @@ func brokenTrails() []control {
 		broken[sealsAnything]("AuditSeal"),
 		broken[oneForm]("AuditForms"),
 		broken[knowsSealed]("AuditWorkspaces"),
+		broken[knowsToldOf]("RecordedWorkspaces"),
 		broken[undead]("DeadLetters", "Outbox", "OutboxCopies", "PlaceIdentity", "UndeliveredPlaces"),
 		broken[copiesByPrefix]("OutboxCopies"),
 		broken[deadWait]("BytewiseOrder", "DeadLetters"),

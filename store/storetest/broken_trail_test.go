@@ -87,6 +87,12 @@ func (t knowsSealed) AuditWorkspaces() ([]approvals.WorkspaceID, error) {
 	}), err
 }
 
+type knowsToldOf struct{ approvals.Tx }
+
+func (t knowsToldOf) RecordedWorkspaces() ([]approvals.WorkspaceID, error) {
+	return t.AuditWorkspaces()
+}
+
 type undead struct{ approvals.Tx }
 
 func (t undead) DeleteNotification(n *approvals.Notification) error {

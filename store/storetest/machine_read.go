@@ -11,6 +11,7 @@ func allReads() []operation {
 	later := machineTime(0).Add(24 * time.Hour)
 	all := []operation{
 		func(tx approvals.Tx) (string, error) { return say(tx.AuditWorkspaces()) },
+		func(tx approvals.Tx) (string, error) { return say(tx.RecordedWorkspaces()) },
 		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(1), later, 100)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.LapsedLeases(machineTime(0), machineTime(2), 2)) },
 		func(tx approvals.Tx) (string, error) { return say(tx.UndeliveredPlaces(later, later, 100)) },

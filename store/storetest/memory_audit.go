@@ -104,6 +104,21 @@ func (t *memoryTx) AuditEntries(ws approvals.WorkspaceID, seq uint64, limit int)
 	return entries, nil
 }
 
+func (t *memoryTx) RecordedWorkspaces() ([]approvals.WorkspaceID, error) {
+	if err := t.reading(); err != nil {
+		return nil, err
+	}
+	var workspaces []approvals.WorkspaceID
+	for _, v := range t.rows(everywhere("request"), "") {
+		workspaces = append(workspaces, look[approvals.RequestHead](v).Workspace)
+	}
+	for _, v := range t.rows(everywhere("grant"), "") {
+		workspaces = append(workspaces, look[approvals.Grant](v).Workspace)
+	}
+	slices.Sort(workspaces)
+	return slices.Compact(workspaces), nil
+}
+
 func (t *memoryTx) AuditWorkspaces() ([]approvals.WorkspaceID, error) {
 	if err := t.reading(); err != nil {
 		return nil, err

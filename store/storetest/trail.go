@@ -20,6 +20,8 @@ func trail() []promise {
 		{"AuditSeal", "sealing puts each entry in one place of the chain, and forgets none", testAuditSeal},
 		{"AuditForms", "a trail that was begun by one process alone goes on when there are several", testAuditForms},
 		{"AuditWorkspaces", "the sealer and the verifier find every tenant", testAuditWorkspaces},
+		{"RecordedWorkspaces", "the verifier finds what a trail told of that was removed altogether",
+			testRecordedWorkspaces},
 	}
 }
 
@@ -225,6 +227,26 @@ func testAuditWorkspaces(s *suite) {
 		if list := s.unsealedOf("T11"); len(list) == 1 {
 			s.must(s.seal(e))
 		}
+		s.reopen()
+	}
+}
+
+func testRecordedWorkspaces(s *suite) {
+	q1, q2 := request("req_1", approvals.RequestPending), request("req_1", approvals.RequestPending)
+	g := grant("grant_1")
+	q1.Workspace, q2.Workspace, g.Workspace = "T2", "T11", "T1"
+	s.update(func(tx approvals.Tx) error {
+		return errors.Join(tx.PutRequest(q1), tx.PutRequest(q2), tx.PutGrant(g))
+	})
+	e := entry(1)
+	e.Workspace = "T3"
+	s.must(s.append(e))
+	for range 2 {
+		s.view(func(tx approvals.Tx) error {
+			list, err := tx.RecordedWorkspaces()
+			same(s, "workspaces", []approvals.WorkspaceID{"T1", "T11", "T2"}, slices.Clone(list))
+			return err
+		})
 		s.reopen()
 	}
 }

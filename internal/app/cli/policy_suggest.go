@@ -95,15 +95,15 @@ func printSuggestion(w io.Writer, n int, s *policycheck.Suggestion) {
 	fmt.Fprintf(w, "   People approved all %d such calls, of %d asked about, on %d days between %s and %s; by %s.\n",
 		s.Spares, s.Counts.Asked, s.Days, s.First.UTC().Format(time.DateOnly), s.Last.UTC().Format(time.DateOnly),
 		visible.Line(counted(s.ApprovedBy)))
-	if c := s.Counts; c.Open+c.Standing > 0 {
-		fmt.Fprintf(w, "   Not counted: %d that nobody decided, %d under an answer for all calls.\n",
-			c.Open, c.Standing)
+	if c := s.Counts; c.Open+c.Standing+c.Emergency > 0 {
+		fmt.Fprintf(w, "   Not counted: %d that nobody decided, %d under an answer for all calls, %d in an "+
+			"emergency.\n",
+			c.Open, c.Standing, c.Emergency)
 	}
 	fmt.Fprintf(w, "   That few say: of later calls like these, people might still reject up to %.0f %% "+
 		"(with 95 %% confidence).\n", 100*s.RejectedAtMost)
-	if len(s.Unbound) > 0 {
-		fmt.Fprintf(w, "   Left free: %s. Whatever is in there would run without asking.\n",
-			visible.Line(valued(s.Unbound)))
+	if free := leftFree(s); free != "" {
+		fmt.Fprintf(w, "   Left free: %s. Whatever is in there would run without asking.\n", visible.Line(free))
 	}
 	fmt.Fprintf(w, "   Requests: %s\n", ids(s.Requests[:min(10, len(s.Requests))], len(s.Requests)))
 	fmt.Fprintf(w, "   In the agents file, at the tool:\n     needs_approval: %s\n\n", visible.Line(yamlText(s.Gate)))
@@ -120,15 +120,21 @@ func counted(by map[string]int) string {
 	return strings.Join(people, ", ")
 }
 
-// valued lists arguments with how many values they had.
-func valued(arguments map[string]int) string {
+// leftFree lists the arguments that a suggestion does not bind, with how many values they had.
+func leftFree(s *policycheck.Suggestion) string {
 	var words []string
-	for _, name := range sortedKeys(arguments) {
-		values := "values"
-		if arguments[name] == 1 {
-			values = "value"
+	for _, name := range sortedKeys(s.Unbound) {
+		values := fmt.Sprintf("%d values", s.Unbound[name])
+		switch s.Unbound[name] {
+		case 0:
+			values = "no call had it"
+		case 1:
+			values = "1 value"
 		}
-		words = append(words, fmt.Sprintf("%s (%d %s)", name, arguments[name], values))
+		words = append(words, fmt.Sprintf("%s (%s)", name, values))
+	}
+	if s.Open {
+		words = append(words, "arguments that the tool's parameters do not name (additionalProperties is not false)")
 	}
 	return strings.Join(words, ", ")
 }
