@@ -149,8 +149,8 @@ func VerifyAudit(ctx context.Context, st Store, opts VerifyOptions) (AuditReport
 	return report, nil
 }
 
-// untold returns an *AuditError when the store has records of a workspace, and no trail: it was removed altogether. Both
-// are read at one moment: meanwhile there may be a new workspace.
+// untold returns an *AuditError when the store has records of a workspace, and no trail: it was removed altogether.
+// Both are read at one moment: meanwhile there may be a new workspace.
 func untold(ctx context.Context, st Store) error {
 	var recorded, told []WorkspaceID
 	err := st.View(ctx, func(tx Tx) (err error) {
