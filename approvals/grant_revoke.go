@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"countersign/agent"
 )
 
 // Revocation ends a grant.
@@ -25,7 +27,8 @@ type Revocation struct {
 const operator = "operator"
 
 // RevokeGrant revokes a grant in the name of whoever may write the store. A call that has begun under it goes on; none
-// begins afterwards. The grant comes with ErrConflict too, when it was revoked before. ErrNotFound, ErrInvalid.
+// begins afterwards: people are asked again about those that waited when it was given. The grant comes with ErrConflict
+// too, when it was revoked before. ErrNotFound, ErrInvalid.
 func RevokeGrant(ctx context.Context, st Store, v Revocation) (*Grant, error) {
 	v.By = ""
 	return revoke(ctx, st, v, nil)
@@ -128,7 +131,45 @@ func (c *txn) revoke(g *Grant, v Revocation) error {
 		n.Text = wordsAnOperator + n.Text
 	}
 	c.notify(n)
+	if err := c.askAgain(g); err != nil {
+		return err
+	}
 	return c.PutGrant(g)
+}
+
+// askAgain has people be asked again about the calls that were approved with the grant, as they waited then, and have
+// not begun. Of a call that was handed to another system nobody here knows that.
+func (c *txn) askAgain(g *Grant) error {
+	if g.Deny {
+		return nil
+	}
+	requests, err := c.requestsOf(g.Run)
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		handed := slices.ContainsFunc(requests, func(o *RequestHead) bool {
+			return o.Kind == agent.ExternalResult && o.Interruption == r.Interruption
+		})
+		if r.Status != RequestApproved || r.Kind != agent.Confirm || r.Outcome != OutcomeNone || handed ||
+			!r.restsOn(g.Request) {
+			continue
+		}
+		if err := c.drop(r, RequestStale, wordsAskedAgainRevoked); err != nil {
+			return err
+		}
+		if err := c.requeue(r.Run, r.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restsOn reports whether the standing answer to the request id is among what settled r.
+func (r *RequestHead) restsOn(id RequestID) bool {
+	return slices.ContainsFunc(r.counted(), func(d *Decision) bool {
+		return d.Standing != nil && d.Standing.Request == id
+	})
 }
 
 // entry returns what the audit trail says about it.
