@@ -119,6 +119,12 @@ func (s *Service) inert(ctx context.Context, g *Grant, now time.Time) string {
 	if tool := s.toolOf(g); tool != nil && tool.Digest() != g.Definition {
 		return wordsToolHasChanged
 	}
+	if g.Scope == ScopeRun {
+		run, err := s.Run(ctx, g.Workspace, g.Run)
+		if errors.Is(err, ErrNotFound) || err == nil && run.Status.Ended() {
+			return wordsGrantRunHasEnded
+		}
+	}
 	r, err := s.Request(ctx, g.Workspace, g.Request)
 	if errors.Is(err, ErrNotFound) {
 		return ""

@@ -75,3 +75,22 @@ func TestRevokedBeforeItIsReported(t *testing.T) {
 		t.Errorf("the call that was handed over is %s", after.Status)
 	}
 }
+
+// TestGrantOfARunThatHasEnded: a grant for a run covers nothing once the run has ended, and is not said to be active.
+func TestGrantOfARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.policy.always(generous())
+	b.start()
+	b.pays(`{"amount":1}`, `{"amount":2}`)
+	run := b.submit()
+	b.until("two questions", func() bool { return len(b.pending(run)) == 2 })
+	asked := b.pending(run)
+	terms := approvals.GrantTerms{Scope: approvals.ScopeRun, Uses: 5}
+	b.check(b.grant(asked[0], bob, approvals.AlwaysApprove, terms))
+	g := b.grants()[0]
+	b.reaches(run, approvals.RunDone)
+	if state, why := b.state(g.ID); state != approvals.GrantInert || why != "the run that it is for has ended" {
+		t.Errorf("the grant is %s: %q", state, why)
+	}
+}

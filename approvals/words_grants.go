@@ -37,6 +37,7 @@ func wordsAtMost(name, most string) string { return name + " at most " + most }
 
 const (
 	wordsToolHasChanged    = "the tool was changed"
+	wordsGrantRunHasEnded  = "the run that it is for has ended"
 	wordsRequestUnread     = "its request cannot be read now"
 	wordsUnsureOfGivers    = "it cannot be found out now whether those who gave it still could"
 	wordsGrantCannotBeUsed = "it cannot be used now"
