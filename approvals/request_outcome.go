@@ -8,6 +8,29 @@ import (
 	"countersign/agent/toolstatus"
 )
 
+// CallWait is what an approved call waits for.
+type CallWait string
+
+const (
+	WaitsForTurn   CallWait = "turn"   // to be carried out here
+	WaitsForPeople CallWait = "people" // it has its values, and another request asks whether it may run
+	WaitsForResult CallWait = "result" // another system carries it out
+)
+
+// CallWaits says what the approved call of the request waits for; empty of a request that is not approved, or of whose
+// call something is known.
+func (r *RequestHead) CallWaits() CallWait {
+	switch {
+	case r.Status != RequestApproved || r.Outcome != OutcomeNone || r.IsQuestion():
+		return ""
+	case r.SupersededBy != "":
+		return WaitsForPeople
+	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+		return WaitsForResult
+	}
+	return WaitsForTurn
+}
+
 // settledOutcome says what is known of the call at the moment the request is settled.
 func (r *RequestHead) settledOutcome() Outcome {
 	switch r.Kind {

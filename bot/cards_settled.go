@@ -176,21 +176,23 @@ func became(r *approvals.Request) phrase {
 		}
 		return p
 	}
-	if r.Status == approvals.RequestApproved {
-		return phrase{" · " + callAwaits(r)}
+	if what := callAwaits(r); what != "" {
+		return phrase{" · " + what}
 	}
 	return nil
 }
 
-// callAwaits says what the approved call of a request waits for. It may be people once more, or another system.
+// callAwaits says what the approved call of a request waits for; empty where it waits for nothing.
 func callAwaits(r *approvals.Request) string {
-	switch {
-	case r.SupersededBy != "": // it has its values, and needs approval
+	switch r.CallWaits() {
+	case approvals.WaitsForPeople:
 		return wordsAskedNext
-	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+	case approvals.WaitsForResult:
 		return wordsCallAwaitsResult
+	case approvals.WaitsForTurn:
+		return wordsWaitsForTurn
 	}
-	return wordsWaitsForTurn
+	return ""
 }
 
 // tries is what to say of a call that ended when it was tried again; nothing of others.
@@ -384,8 +386,8 @@ func whatBecame(r *approvals.Request) phrase {
 	case approvals.OutcomeUnknown:
 		return wordsCallUnknown()
 	}
-	if r.Status == approvals.RequestApproved {
-		return wordsCallWaits(callAwaits(r))
+	if what := callAwaits(r); what != "" {
+		return wordsCallWaits(what)
 	}
 	return nil
 }

@@ -111,11 +111,11 @@ func settledBriefly(r *approvals.Request) phrase {
 
 // callWord says in a word what became of the call of a request that waits no longer; empty where nothing was to run.
 func callWord(r *approvals.Request) string {
-	switch {
-	case r.IsQuestion():
+	if r.IsQuestion() {
 		return ""
-	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
-		return callAwaits(r)
+	}
+	if what := callAwaits(r); what != "" {
+		return what
 	}
 	word := label(string(r.Outcome), 40)
 	ended := r.Outcome == approvals.OutcomeRan || r.Outcome == approvals.OutcomeFailed

@@ -16,8 +16,7 @@ type Condition struct {
 	source     string
 	expression *compiled
 	args       *shape // of calls of the tool that the condition is for; nil: of none in particular
-	tool       string
-	only       string
+	tool       string // that it can hold for alone; empty: for any
 	vars       Vars
 	values     []approvals.PolicyVar
 	shown      []approvals.PolicyVar // values, as far as people may read them
@@ -41,15 +40,14 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 	if err != nil {
 		return nil, err
 	}
-	name, ok := pinned(parsed.NativeRep().Expr())
-	if ok {
-		c.only = name
+	if name, ok := pinned(parsed.NativeRep().Expr()); ok {
+		c.tool = name
 	}
-	if ok && len(tools[name]) > 0 {
-		if env, err = newEnvironment(tools[name], vars); err != nil {
+	if schema := tools[c.tool]; len(schema) > 0 {
+		if env, err = newEnvironment(schema, vars); err != nil {
 			return nil, err
 		}
-		c.tool, c.args = name, env.args
+		c.args = env.args
 	}
 	if c.expression, err = env.compile(expression); err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func CompileToolCondition(expression string, vars Vars, tools Schemas) (*Conditi
 
 // Tool returns the name of the one tool that the condition can hold for, being tool == "NAME" && …; empty: it is for
 // none in particular.
-func (c *Condition) Tool() string { return c.only }
+func (c *Condition) Tool() string { return c.tool }
 
 // Hide has what is recorded of the condition, for people to read, hold words in the place of the variable's value. The
 // policy's hash goes by the value still.

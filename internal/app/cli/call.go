@@ -12,21 +12,23 @@ func callWord(r *approvals.RequestHead) string {
 	if r.IsQuestion() {
 		return answerWord(r)
 	}
-	if r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved {
-		return waitsFor(r)
+	if what := waitsFor(r); what != "" {
+		return what
 	}
 	return string(r.Outcome)
 }
 
-// waitsFor says what the approved call of a request waits for. It may be people once more.
+// waitsFor says what the approved call of a request waits for; empty where it waits for nothing.
 func waitsFor(r *approvals.RequestHead) string {
-	switch {
-	case r.SupersededBy != "": // it has its values, and needs approval
+	switch r.CallWaits() {
+	case approvals.WaitsForPeople:
 		return "asked about next"
-	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+	case approvals.WaitsForResult:
 		return "waits for its result"
+	case approvals.WaitsForTurn:
+		return "waits for its turn"
 	}
-	return "waits for its turn"
+	return ""
 }
 
 // cancelledFirst says who cancelled the run before its approved call had begun; nothing of other calls.
@@ -47,7 +49,7 @@ func callLine(r *approvals.RequestHead) string {
 		return answerWord(r) + "; nothing runs"
 	case r.Status == approvals.RequestPending && r.Outcome == approvals.OutcomeNone:
 		return "not known yet: the request waits for people"
-	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved && r.SupersededBy != "":
+	case r.CallWaits() == approvals.WaitsForPeople:
 		return waitsFor(r) + ", as " + string(r.SupersededBy) + dated(", since ", r.Settled)
 	case r.Outcome == approvals.OutcomeNone && r.Status == approvals.RequestApproved:
 		since = r.Settled
@@ -119,12 +121,12 @@ func callSentence(r *approvals.RequestHead) string {
 		return "What became of the call is not known."
 	case r.Kind == agent.OutcomeUnknown:
 		return "The call waits for its turn to run again."
-	case r.SupersededBy != "":
+	case r.CallWaits() == approvals.WaitsForPeople:
 		return string(r.SupersededBy) + " asks about the call with its values."
 	case r.Kind == agent.FieldsRequired:
 		return "The call has its values and waits for its turn; " +
 			"where it needs approval, people are asked about it next."
-	case r.Kind == agent.Confirm && r.Tool.Kind == agent.KindExternal:
+	case r.CallWaits() == approvals.WaitsForResult:
 		return "The call is carried out elsewhere, and another request waits for its result."
 	}
 	return "The call waits for its turn."

@@ -112,7 +112,8 @@ func (r *restored) countRuns(tx approvals.Tx) error {
 			return err
 		}
 		for _, q := range requests {
-			if q.Status == approvals.RequestApproved && q.Outcome == approvals.OutcomeNone {
+			switch q.CallWaits() {
+			case approvals.WaitsForTurn, approvals.WaitsForResult: // the latter may be sent again
 				r.approved++
 			}
 		}

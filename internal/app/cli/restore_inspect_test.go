@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/store/boltstore"
+)
+
+// TestRestoredCallsThatAreCarriedOut: of the approved calls that had not begun, those are counted that the next start
+// carries out, or has another system carry out, and none that people are asked about next.
+func TestRestoredCallsThatAreCarriedOut(t *testing.T) {
+	t.Parallel()
+	st, err := boltstore.Open(filepath.Join(t.TempDir(), "countersign.db"), boltstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	request := func(id approvals.RequestID, change func(*approvals.Request)) *approvals.Request {
+		r := &approvals.Request{RequestHead: approvals.RequestHead{
+			Workspace: "T1", ID: id, Run: "run_1", Kind: agent.Confirm, Status: approvals.RequestApproved,
+			Created: time.Now(),
+		}}
+		change(r)
+		return r
+	}
+	var got restored
+	err = st.Update(t.Context(), func(tx approvals.Tx) error {
+		run := &approvals.Run{Workspace: "T1", ID: "run_1", Status: approvals.RunQueued, Created: time.Now()}
+		if err := tx.PutRun(run); err != nil {
+			return err
+		}
+		for _, r := range []*approvals.Request{
+			request("req_1", func(*approvals.Request) {}),
+			request("req_2", func(r *approvals.Request) { r.Kind, r.SupersededBy = agent.FieldsRequired, "req_3" }),
+			request("req_4", func(r *approvals.Request) { r.Tool.Kind = agent.KindExternal }),
+			request("req_5", func(r *approvals.Request) { r.Outcome = approvals.OutcomeRan }),
+		} {
+			if err := tx.PutRequest(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.View(t.Context(), got.countRuns); err != nil {
+		t.Fatal(err)
+	}
+	if got.queued != 1 || got.approved != 2 {
+		t.Errorf("%d runs and %d calls go on, want 1 and 2", got.queued, got.approved)
+	}
+}
