@@ -12,9 +12,13 @@ import (
 // calling returns the card as it is posted for the first time: whom it mentions, and nobody else, is called by it.
 // Slack tells nobody of a mention in a message that is changed, so later versions of the card may name anybody.
 func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card) post {
-	p := shown.post(n.Card)
-	p.metadata.EventPayload["copy"] = string(n.Copy)
 	r := n.Card
+	asCopy := func(c card) post {
+		p := c.post(r)
+		p.metadata.EventPayload["copy"] = string(n.Copy)
+		return p
+	}
+	p := asCopy(shown)
 	if !r.Called.Planned || r.Status != approvals.RequestPending { // of an earlier version, or it calls nobody
 		return p
 	}
@@ -28,9 +32,10 @@ func (b *Bot) calling(ctx context.Context, n *approvals.Notification, shown card
 		}
 		var ok bool
 		if p, ok = p.alsoFor(r, keep); !ok && shown.canShorten() { // better less of the call than people not called
-			p = shown.shortened(r).post(r)
-			p.metadata.EventPayload["copy"] = string(n.Copy)
-			p, _ = p.alsoFor(r, keep)
+			p, ok = asCopy(shown.shortened(r)).alsoFor(r, keep)
+		}
+		if !ok {
+			b.log.Warn("a card has no room to call everybody whom it should", "request", r.ID)
 		}
 	}
 	if _, channel := n.Copy.Channel(); !channel {
