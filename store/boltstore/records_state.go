@@ -68,9 +68,9 @@ func (t *tx) tail(bucket, prefix []byte, size, least int) (newest []json.RawMess
 	if b == nil {
 		return nil, nil, nil
 	}
-	c := b.Cursor()
+	c, total := b.Cursor(), 0
 	for k, v := seekLast(c, prefix); k != nil; k, v = prev(c, prefix) {
-		if size -= len(v) - t.overhead(bucket); size < 0 && len(newest) >= least {
+		if total += len(v) - t.overhead(bucket); total > size && len(newest) >= least {
 			break
 		}
 		value, err := t.raw(bucket, k, v)

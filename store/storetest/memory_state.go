@@ -39,11 +39,12 @@ func (t *memoryTx) StateTail(ws approvals.WorkspaceID, run approvals.RunID, byte
 // tail returns the newest values that fit into so many bytes, but at least so many, and the number of those before.
 func (t *memoryTx) tail(prefix string, size, least int) (newest []json.RawMessage, older int) {
 	var values []*value
+	total := 0
 	for _, v := range t.rows(prefix, "") {
 		values = append(values, v)
 	}
 	for i, v := range slices.Backward(values) {
-		if size -= len(v.data); size < 0 && len(newest) >= least {
+		if total += len(v.data); total > size && len(newest) >= least {
 			older = i + 1
 			break
 		}

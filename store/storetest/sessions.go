@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"countersign/approvals"
 )
@@ -66,7 +67,8 @@ func testSessionTail(s *suite) {
 	s.remember(place, "run_1", c)
 	s.expectTails(read, tail{1000, []string{a, b, c}, 0}, tail{60, []string{a, b, c}, 0}, tail{59, []string{b, c}, 1},
 		tail{50, []string{b, c}, 1}, tail{49, []string{c}, 2}, tail{30, []string{c}, 2}, tail{29, []string{c}, 2},
-		tail{0, []string{c}, 2}, tail{-1, []string{c}, 2})
+		tail{0, []string{c}, 2}, tail{-1, []string{c}, 2}, tail{math.MinInt, []string{c}, 2},
+		tail{math.MaxInt, []string{a, b, c}, 0})
 	s.remember(place, "run_4", a)
 	s.reopen()
 	s.expectTails(read, tail{39, []string{a}, 3}, tail{40, []string{c, a}, 2})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -122,7 +123,8 @@ func testStateTail(s *suite) {
 	s.putState(chunk(`"h"`, 300, 1, c))
 	s.expectTails(read, tail{1000, []string{a, b, c}, 0}, tail{60, []string{a, b, c}, 0}, tail{59, []string{b, c}, 1},
 		tail{50, []string{b, c}, 1}, tail{49, []string{c}, 2}, tail{30, []string{c}, 2},
-		tail{29, nil, 3}, tail{1, nil, 3}, tail{0, nil, 3}, tail{-1, nil, 3})
+		tail{29, nil, 3}, tail{1, nil, 3}, tail{0, nil, 3}, tail{-1, nil, 3},
+		tail{math.MinInt, nil, 3}, tail{math.MaxInt, []string{a, b, c}, 0})
 	s.putState(chunk(`"h"`, 300, 1, a))
 	s.reopen()
 	s.expectTails(read, tail{29, []string{a}, 2}, tail{30, []string{b, a}, 1})
