@@ -1,5 +1,6 @@
-// Command planted shows that the suite can fail: it lays one known bug at a time over the code ("go test -overlay"; no
-// file of the tree changes) and runs the tests that must notice. bugs.go is the table; a refactoring that rewrites a
+// Command planted shows that the suite can fail: it lays known bugs over the code ("go test -overlay"; no file of the
+// tree changes) and runs, with one of them at a time, the tests that must notice. Most bugs are compiled together, each
+// behind a condition that the environment of its tests makes true. bugs.go is the table; a refactoring that rewrites a
 // line named there edits the table in the same commit, and this package's own tests say when that was forgotten.
 //
 //	go run ./internal/planted             # all of them, from the root of the module
@@ -39,8 +40,17 @@ func run(ctx context.Context, names []string, out io.Writer) error {
 	chosen := slices.DeleteFunc(slices.Clone(bugs), func(b bug) bool {
 		return len(names) > 0 && !slices.Contains(names, b.name)
 	})
+	dir, err := os.MkdirTemp("", "planted")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := share(ctx, ".", dir, chosen)
+	if err != nil {
+		return err
+	}
 	var all error
-	for i, told := range tryAll(ctx, chosen) {
+	for i, told := range s.tryAll(ctx, chosen) {
 		b, found := chosen[i], <-told
 		if found.err != nil {
 			err := fmt.Errorf("%s (%s): %w", b.name, b.what, found.err)
@@ -60,7 +70,7 @@ type found struct {
 }
 
 // tryAll tries the bugs in their order, atOnce at a time, and returns for each where the result will be.
-func tryAll(ctx context.Context, bugs []bug) []chan found {
+func (s shared) tryAll(ctx context.Context, bugs []bug) []chan found {
 	told := make([]chan found, len(bugs))
 	for i := range bugs {
 		told[i] = make(chan found, 1)
@@ -71,7 +81,7 @@ func tryAll(ctx context.Context, bugs []bug) []chan found {
 			turns <- struct{}{}
 			go func() {
 				defer func() { <-turns }()
-				red, err := b.try(ctx, ".")
+				red, err := s.try(ctx, b)
 				told[i] <- found{red, err}
 			}()
 		}

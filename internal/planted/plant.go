@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -84,12 +86,13 @@ func (e edit) apply(files map[string]string) (path, text string, err error) {
 // path.
 func overlay(dir string, changed map[string]string) (string, error) {
 	replace := map[string]string{}
-	for path, text := range changed {
+	for i, path := range slices.Sorted(maps.Keys(changed)) {
+		text := changed[path]
 		original, err := filepath.Abs(path)
 		if err != nil {
 			return "", err
 		}
-		replace[original] = filepath.Join(dir, filepath.Base(path))
+		replace[original] = filepath.Join(dir, fmt.Sprintf("%d_%s", i, filepath.Base(path)))
 		if err := os.WriteFile(replace[original], []byte(text), 0o600); err != nil {
 			return "", err
 		}

@@ -104,33 +104,107 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTry runs the real thing on a small module: a suite that notices, one that cannot, a bug that does not compile.
+// TestTry runs the real thing on a small module: a suite that notices, one that cannot, bugs that do not compile, and
+// those that can be there together with others and those that cannot.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":    "module m\n\ngo 1.26\n",
-		"f.go":      "package m\n\nfunc f() int { return 1 }\nfunc g() int { return 2 }\n",
-		"f_test.go": "package m\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { if f() != 1 { t.Fail() } }\n",
+		"go.mod": "module m\n\ngo 1.26\n",
+		"f.go": `package m
+
+const sum = 3
+
+func f() int { return 1 }
+func g() int { return 2 }
+
+// h is the sum of them.
+func h() (n int) {
+	add(&n, f()) // a comment
+	add(&n, g())
+	return n
+}
+
+func add(to *int, n int) {
+	*to += n
+}
+
+func first(list []int) int {
+search:
+	for _, n := range list {
+		if n > 0 {
+			break search
+		}
+	}
+	return list[0]
+}
+`,
+		"f_test.go": `package m
+
+import "testing"
+
+func TestF(t *testing.T) { if f() != 1 { t.Fail() } }
+func TestH(t *testing.T) { if h() != sum { t.Fail() } }
+func TestAdd(t *testing.T) { n := 1; if add(&n, 2); n != 3 { t.Fail() } }
+func TestFirst(t *testing.T) { if first([]int{1, 2}) != 1 { t.Fail() } }
+`,
 	} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, tt := range []struct {
-		name string
-		edit edit
-		want []string
-		err  error
+	edits := func(texts ...string) (all []edit) {
+		for pair := range slices.Chunk(texts, 2) {
+			all = append(all, edit{pair[0], pair[1]})
+		}
+		return all
+	}
+	tests := []struct {
+		name     string
+		edits    []edit
+		test     string
+		want     []string
+		err      error
+		together bool
 	}{
-		{"noticed", edit{"return 1", "return 3"}, []string{"TestF"}, nil},
-		{"not noticed", edit{"return 2", "return 3"}, nil, errUnnoticed},
-		{"does not compile", edit{"return 1", "return x"}, nil, errBuild},
-		{"does not fit", edit{"return 4", "return 1"}, nil, errGone},
-	} {
-		red, err := bug{edits: []edit{tt.edit}, test: []string{"."}}.try(t.Context(), root)
+		{"noticed", edits("return 1", "return 3"), "^TestF", []string{"TestF"}, nil, true},
+		{"not noticed", edits("return 2", "return 3"), "TestF", nil, errUnnoticed, true},
+		{"two places", edits("f() int { return 1", "f() int { return 2", "g() int { return 2", "g() int { return 1"),
+			"TestF$|TestH", []string{"TestF"}, nil, true},
+		{"a comment at its end", edits("+= n", "-= n // not at all"), "TestAdd", []string{"TestAdd"}, nil, true},
+		{"nothing is left of it", edits("{ *to += n }", "{}"), "TestAdd", []string{"TestAdd"}, nil, true},
+		{"a constant", edits("sum = 3", "sum = 4"), "TestH", []string{"TestH"}, nil, false},
+		{"a label", edits("list[0]", "list[1]"), "TestFirst", []string{"TestFirst"}, nil, false},
+		{"what it returns", edits("func g() int { return 2 }", "func g() int8 { return 2 }"), "TestF", nil, errBuild,
+			false},
+	}
+	var all []bug
+	for _, tt := range tests {
+		all = append(all, bug{name: tt.name, edits: tt.edits, test: []string{".", "-run", tt.test}, red: "Test"})
+	}
+	s, err := share(t.Context(), root, t.TempDir(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range tests {
+		if s.in[tt.name] != tt.together {
+			t.Errorf("%s: with the others: %v, want %v", tt.name, s.in[tt.name], tt.together)
+		}
+		red, err := s.try(t.Context(), all[i])
 		if !cmp.Equal(red, tt.want) || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %q, %v", tt.name, red, err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		edit edit
+		err  error
+	}{
+		"does not compile": {edit{"return 1", "return x"}, errBuild},
+		"does not fit":     {edit{"return 4", "return 1"}, errGone},
+	} {
+		b := bug{name: name, edits: []edit{tt.edit}, test: []string{"."}}
+		if _, err := share(t.Context(), root, t.TempDir(), []bug{b}); !errors.Is(err, tt.err) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

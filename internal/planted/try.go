@@ -21,9 +21,55 @@ var (
 	errOthers    = errors.New("tests that are about something else turned red")
 )
 
-// try runs the tests of the module at root with the bug in it and returns those that noticed.
-func (b bug) try(ctx context.Context, root string) (red []string, err error) {
-	changed, err := b.changed(root)
+// shared is a list for "go test -overlay" with several bugs in it.
+type shared struct {
+	root string
+	list string
+	in   map[string]bool // the bugs that are there, by name
+}
+
+// share lays the bugs that can be there together over the code of the module at root, in files in dir, and compiles
+// what their tests need.
+func share(ctx context.Context, root, dir string, bugs []bug) (shared, error) {
+	files, in, err := together(root, bugs)
+	if err != nil {
+		return shared{}, err
+	}
+	s := shared{root: root, in: in}
+	if s.list, err = overlay(dir, files); err != nil {
+		return shared{}, err
+	}
+	var packages []string
+	for _, b := range bugs {
+		if in[b.name] && !slices.Contains(packages, b.test[0]) {
+			packages = append(packages, b.test[0])
+		}
+	}
+	if len(packages) == 0 {
+		return s, nil
+	}
+	out, err := goTest(ctx, root, s.list, append([]string{"-run", "^$"}, packages...)).CombinedOutput()
+	if err != nil {
+		return shared{}, fmt.Errorf("all that can be there together: %w:\n%s", errBuild, tail(string(out), 20))
+	}
+	return s, nil
+}
+
+// goTest is a command that runs tests of the module at root with the code of the list. It does not ask go vet, which
+// may say of a bug what only tests shall.
+func goTest(ctx context.Context, root, list string, args []string) *exec.Cmd {
+	args = append([]string{"test", "-vet=off", "-count=1", "-overlay", list}, args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = root
+	return cmd
+}
+
+// try runs the tests that must notice the bug, and returns those that did.
+func (s shared) try(ctx context.Context, b bug) (red []string, err error) {
+	if s.in[b.name] {
+		return b.run(ctx, s.root, s.list)
+	}
+	changed, err := b.changed(s.root)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +82,16 @@ func (b bug) try(ctx context.Context, root string) (red []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-count=1", "-overlay", list}, b.test...)...)
-	cmd.Dir = root
+	return b.run(ctx, s.root, list)
+}
+
+func (b bug) run(ctx context.Context, root, list string) (red []string, err error) {
+	args := []string{"-json"}
+	if b.red == "" {
+		args = append(args, "-failfast") // one that has noticed is enough; a group is held against all others
+	}
+	cmd := goTest(ctx, root, list, append(args, b.test...))
+	cmd.Env = append(os.Environ(), variable+"="+b.name)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return nil, err
