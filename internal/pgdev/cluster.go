@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"runtime"
 	"strconv"
@@ -17,8 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a running server of which tests take databases.
-type Cluster struct{ *Server }
+// Cluster is a running server of which tests take databases and schemas.
+type Cluster struct {
+	*Server
+	schemas schemas
+}
 
 var shared struct {
 	sync.Mutex
@@ -35,7 +37,7 @@ func Start(t testing.TB) *Cluster {
 	if shared.cluster == nil && shared.err == nil {
 		var s *Server
 		if s, shared.err = NewServer(Options{}); shared.err == nil {
-			shared.cluster = &Cluster{s}
+			shared.cluster = &Cluster{Server: s}
 		}
 	}
 	need(t, shared.err)
@@ -86,7 +88,7 @@ func Own(t testing.TB, o Options) *Cluster {
 	s, err := NewServer(o)
 	need(t, err)
 	t.Cleanup(s.Remove)
-	return &Cluster{s}
+	return &Cluster{Server: s}
 }
 
 func need(t testing.TB, err error) {
@@ -111,24 +113,6 @@ func (c *Cluster) Database(t testing.TB) string {
 		c.exec(context.WithoutCancel(t.Context()), "postgres", "drop database "+name+" with (force)")
 	})
 	return c.URL(name)
-}
-
-var schemas atomic.Int64
-
-// Schema names a schema of the test's own for a store, in a database that tests share, and returns the URL with it: it
-// costs less than a database. It is dropped at the test's end.
-func (c *Cluster) Schema(t testing.TB) string {
-	t.Helper()
-	name := fmt.Sprintf("test_%d", schemas.Add(1))
-	t.Cleanup(func() {
-		c.exec(context.WithoutCancel(t.Context()), "postgres", "drop schema if exists "+name+" cascade")
-	})
-	u, err := url.Parse(c.URL("postgres"))
-	need(t, err)
-	q := u.Query()
-	q.Set("schema", name)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 // Exec runs statements in a database as its superuser.

@@ -48,7 +48,7 @@ func (c *Cluster) Standby(t testing.TB) *Cluster {
 	need(t, err)
 	t.Cleanup(s.Remove)
 	c.awaitStandby(t, "async")
-	return &Cluster{s}
+	return &Cluster{Server: s}
 }
 
 // RequireStandby has every commit of the server wait until its standby has it on disk.
