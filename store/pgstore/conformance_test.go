@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 	"countersign/store/storetest"
 )
 
@@ -38,6 +39,11 @@ func TestAgainstModel(t *testing.T) {
 func harness(t testing.TB) storetest.Harness { return harnessOf(t, Config{}) }
 
 func harnessOf(t testing.TB, cfg Config) storetest.Harness {
-	url := newURL(t)
+	url := ""
+	if cfg.Keys == nil {
+		url = pgdev.Start(t).Schema(t)
+	} else {
+		url = newURL(t) // a store is encrypted, or not, for ever
+	}
 	return storetest.Harness{Open: func() approvals.Store { return openStore(t, url, cfg) }}
 }
