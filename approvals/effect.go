@@ -62,8 +62,16 @@ func (e *EffectRecord) Outcome() Outcome {
 
 // inNumbers is the status in words, behind a colon; nothing where the tool has told none.
 func (e *EffectRecord) inNumbers() string {
-	if words := e.Status.String(); words != "" {
+	if words := inWords(e.Status); words != "" {
 		return ": " + words
 	}
 	return ""
+}
+
+// inWords is the status in words, and what it leaves open.
+func inWords(s toolstatus.Status) string {
+	if s.MayHaveActed() {
+		return s.String() + ", it may have acted all the same"
+	}
+	return s.String()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 	"countersign/approvals"
 )
 
@@ -483,6 +484,32 @@ func TestFailuresAreToldInPlainWords(t *testing.T) {
 			b.model(asks(call("c1", "note", `{}`)))
 			b.reaches(b.submit(), approvals.RunDone) // the worker lives, the place is free
 		})
+	}
+}
+
+// TestFailedRunSaysWhatAnAnswerLeavesOpen: who reads that a call failed with a gateway's answer makes it again by hand,
+// unless they are told that it may have acted.
+func TestFailedRunSaysWhatAnAnswerLeavesOpen(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		422: "Failed before that: note (HTTP 422).",
+		504: "Failed before that: note (HTTP 504, it may have acted all the same).",
+	} {
+		b := newBench(t)
+		tools := b.tools()
+		tools[1].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{Text: "no", Failed: true, Status: toolstatus.Status{HTTP: status}}, nil
+		}
+		b.agent(model(func(r *agent.ModelRequest) ([]agent.Item, error) {
+			if len(r.Items) > 1 {
+				return nil, plain{errors.New("overloaded")}
+			}
+			return []agent.Item{call("c1", "note", `{}`)}, nil
+		}), tools...)
+		b.start()
+		if got := b.reaches(b.submit(), approvals.RunFailed).Failure; !strings.HasSuffix(got, want) {
+			t.Errorf("%d: %q, want %q", status, got, want)
+		}
 	}
 }
 

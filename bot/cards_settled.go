@@ -163,7 +163,8 @@ func became(r *approvals.Request) phrase {
 		}
 		return append(append(wordsRanAt(at(r, r.OutcomeAt)), inNumbers(", ", r)...), tries(r, wordsTriedAgain())...)
 	case approvals.OutcomeFailed:
-		return append(wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r)), tries(r, wordsTriedAgain())...)
+		p := append(wordsFailedAt(at(r, r.OutcomeAt), inNumbers(": ", r)), leftOpen(r, wordsMayHaveActed())...)
+		return append(p, tries(r, wordsTriedAgain())...)
 	case approvals.OutcomeNotRun:
 		return append(wordsNotRunAtAll(), neverBegan(r)...)
 	case approvals.OutcomeUnknown:
@@ -214,6 +215,14 @@ func neverBegan(r *approvals.Request) phrase {
 		return phrase{": " + lowered(strings.TrimSuffix(label(r.Note, maxSaid), "."))}
 	}
 	return nil
+}
+
+// leftOpen is what to say of a call that failed with an answer that leaves open what was done; nothing of others.
+func leftOpen(r *approvals.Request, say phrase) phrase {
+	if !r.OutcomeStatus.MayHaveActed() {
+		return nil
+	}
+	return say
 }
 
 // inNumbers is how the call ended as far as its tool has told, behind a separator; nothing where it has not.
@@ -380,7 +389,8 @@ func whatBecame(r *approvals.Request) phrase {
 		}
 		return append(wordsCallRan(r.OutcomeAt, inNumbers(": ", r)), tries(r, wordsCallTriedAgain())...)
 	case approvals.OutcomeFailed:
-		return append(wordsCallFailed(r.OutcomeAt, inNumbers(": ", r)), tries(r, wordsCallTriedAgain())...)
+		p := append(wordsCallFailed(r.OutcomeAt, inNumbers(": ", r)), leftOpen(r, wordsCallMayHaveActed())...)
+		return append(p, tries(r, wordsCallTriedAgain())...)
 	case approvals.OutcomeNotRun:
 		return wordsCallNotRun()
 	case approvals.OutcomeUnknown:

@@ -123,6 +123,10 @@ func surfaces() map[string]surface {
 			became(approvals.OutcomeFailed)(r)
 			r.OutcomeStatus.HTTP = 500
 		}, by("U0BEN", approvals.Approve, "")),
+		"approved_refused": decided(approvals.RequestApproved, func(r *approvals.Request) {
+			became(approvals.OutcomeFailed)(r)
+			r.OutcomeStatus.HTTP = 422
+		}, by("U0BEN", approvals.Approve, "")),
 		"approved_answered": decided(approvals.RequestApproved, func(r *approvals.Request) {
 			became(approvals.OutcomeRan)(r)
 			r.OutcomeStatus.HTTP = 200

@@ -28,8 +28,10 @@ func TestSettledCardSaysHowTheCallEnded(t *testing.T) {
 		status toolstatus.Status
 		says   string
 	}{
-		"answered":  {false, toolstatus.Status{HTTP: 200}, ", answered 200"},
-		"refused":   {true, toolstatus.Status{HTTP: 500}, ": HTTP 500 (the agent was told)"},
+		"answered": {false, toolstatus.Status{HTTP: 200}, ", answered 200"},
+		"refused":  {true, toolstatus.Status{HTTP: 422}, ": HTTP 422 (the agent was told)"},
+		"left open": {true, toolstatus.Status{HTTP: 504},
+			": HTTP 504 (the agent was told); it may have acted all the same"},
 		"exited":    {false, toolstatus.Status{Exited: true, Lines: 12}, ", exit code 0, 12 lines"},
 		"broke":     {true, toolstatus.Status{Exited: true, ExitCode: 1}, ": exit code 1 ("},
 		"cut short": {true, toolstatus.Status{TimedOut: true}, ": its time was up ("},
@@ -46,6 +48,9 @@ func TestSettledCardSaysHowTheCallEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.shown(card, c.says, "not:printed")
+			if !c.status.MayHaveActed() {
+				w.shown(card, "not:may have acted")
+			}
 		})
 	}
 }

@@ -166,6 +166,9 @@ func wordsFailedAt(at any, numbers phrase) phrase {
 	return append(append(phrase{" · ", strong(wordsFailed), " ", at}, numbers...), " (the agent was told)")
 }
 
+// wordsMayHaveActed follows that of a call whose answer leaves open what was done.
+func wordsMayHaveActed() phrase { return phrase{"; it may have acted all the same"} }
+
 func wordsNotRunAtAll() phrase { return phrase{" · ", strong(wordsNotRun)} }
 
 func wordsRunCancelledFirst(by approvals.UserID) phrase {
@@ -196,6 +199,9 @@ func wordsCallRan(at any, numbers phrase) phrase {
 func wordsCallFailed(at any, numbers phrase) phrase {
 	return append(append(phrase{"The call ", strong(wordsFailed), ", ", at}, numbers...), "; the agent was told.")
 }
+
+// wordsCallMayHaveActed follows that of a call whose answer leaves open what was done.
+func wordsCallMayHaveActed() phrase { return phrase{" It may have acted all the same."} }
 
 // wordsCallTriedAgain follows what became of a call when it was tried again.
 func wordsCallTriedAgain() phrase {

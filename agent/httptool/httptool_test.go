@@ -160,8 +160,8 @@ func TestOutputs(t *testing.T) {
 		{"nothing", says(204, ""), "HTTP 204 No Content"},
 		{"empty", says(200, ""), "HTTP 200 OK"},
 		{"not found", says(404, `{"error":"no such account"}`), "HTTP 404 Not Found\n{\"error\":\"no such account\"}"},
-		{"server error", says(503, "later"), "HTTP 503 Service Unavailable\nlater"},
-		{"unknown status", says(599, "x"), "HTTP 599 status code 599\nx"},
+		{"conflict", says(409, "later"), "HTTP 409 Conflict\nlater"},
+		{"unknown status", says(499, "x"), "HTTP 499 status code 499\nx"},
 		{"not modified", says(304, ""), "HTTP 304 Not Modified"},
 		{"long, length known", says(200, long, "Content-Length", "200"),
 			strings.Repeat("ä", 32) + "\n[truncated: 64 bytes shown of 200 bytes]"},
@@ -183,8 +183,8 @@ func TestOutputs(t *testing.T) {
 			says(200, strings.Repeat("\xff\x01", 300),
 				"Content-Type", "application/octet-stream", "Content-Length", "600"),
 			"[a body that is not text: application/octet-stream, 600 bytes]"},
-		{"an error with bytes", says(500, "\x00"),
-			"HTTP 500 Internal Server Error\n[a body that is not text: text/plain, 1 bytes]"},
+		{"an error with bytes", says(400, "\x00"),
+			"HTTP 400 Bad Request\n[a body that is not text: text/plain, 1 bytes]"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
@@ -215,6 +215,30 @@ func TestWhatHasFailed(t *testing.T) {
 		})
 		if err != nil || out.Failed != failed {
 			t.Errorf("%d: failed %v, %v", status, out.Failed, err)
+		}
+	}
+}
+
+// TestModelIsToldWhatAnAnswerLeavesOpen: a gateway that gave up does not know whether the payment behind it was made,
+// and a server that redirects a POST has often done what was asked. What was refused, or only read, leaves nothing
+// open.
+func TestModelIsToldWhatAnAnswerLeavesOpen(t *testing.T) {
+	t.Parallel()
+	const remark = "[The server may have acted all the same. Do not count on it that nothing was done.]"
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "GET"} {
+		for status, open := range map[int]bool{
+			200: false, 303: true, 307: false, 404: false, 408: true, 422: false, 504: true,
+		} {
+			url, _ := recorder(t, says(status, "said"))
+			out, err := newTool(t, httptool.Config{Method: method, URL: url}).Invoke(t.Context(), &agent.ToolCall{
+				Tool: "t", Arguments: []byte(`{}`), EffectID: "eff_1",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.HasSuffix(out.Text, "\n"+remark); told != (open && method != "GET") {
+				t.Errorf("%s answered with %d: the model reads %q", method, status, out.Text)
+			}
 		}
 	}
 }

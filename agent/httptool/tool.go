@@ -87,7 +87,9 @@ func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOut
 	}
 	defer res.Body.Close()
 	text, settled := t.text(ctx, res, x.note)
-	return agent.ToolOutput{
-		Text: text, Failed: res.StatusCode >= 300, Status: toolstatus.Status{HTTP: res.StatusCode},
-	}, settled, nil
+	status := toolstatus.Status{HTTP: res.StatusCode}
+	if status.MayHaveActed() && !t.reads() {
+		text += "\n[The server may have acted all the same. Do not count on it that nothing was done.]"
+	}
+	return agent.ToolOutput{Text: text, Failed: res.StatusCode >= 300, Status: status}, settled, nil
 }

@@ -51,6 +51,13 @@ func (s Status) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// MayHaveActed reports whether the call failed with an answer that leaves open what was done: one of a server that got
+// into trouble or took too long (5xx, 408), whoever on the way there said so, or a redirect of the kinds that servers
+// send when they are done (301 to 303; RFC 9110, 15.4). A status of 400 to 499 says that the request was refused.
+func (s Status) MayHaveActed() bool {
+	return s.HTTP >= 301 && s.HTTP <= 303 || s.HTTP == 408 || s.HTTP >= 500
+}
+
 // LinesOf counts the lines of a text; the last one need not end.
 func LinesOf(text string) int {
 	n := strings.Count(text, "\n")

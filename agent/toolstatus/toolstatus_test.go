@@ -26,6 +26,18 @@ func TestStatusInWords(t *testing.T) {
 	}
 }
 
+func TestMayHaveActed(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{
+		0: false, 200: false, 300: false, 301: true, 302: true, 303: true, 304: false, 307: false, 308: false,
+		400: false, 404: false, 408: true, 409: false, 429: false, 500: true, 502: true, 504: true,
+	} {
+		if got := (toolstatus.Status{HTTP: status}).MayHaveActed(); got != want {
+			t.Errorf("%d: %v", status, got)
+		}
+	}
+}
+
 func TestLinesOf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a": 1, "a\n": 1, "a\nb": 2, "\n": 1, "\n\n": 2} {

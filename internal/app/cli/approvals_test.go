@@ -373,3 +373,16 @@ func TestFlagsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestShowSaysWhatAnAnswerLeavesOpen: a call that failed with a gateway's answer may have acted.
+func TestShowSaysWhatAnAnswerLeavesOpen(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{422: ": HTTP 422", 504: ": HTTP 504, it may have acted all the same"} {
+		r := newRequest("req_1", stands(approvals.RequestApproved, approvals.OutcomeFailed))
+		r.OutcomeStatus.HTTP = status
+		shown := fields(t, func(p *Program) error { return (&showCommand{}).print(p, r) })
+		if !strings.HasSuffix(shown["outcome"], want) {
+			t.Errorf("outcome %q, want %q", shown["outcome"], want)
+		}
+	}
+}

@@ -68,7 +68,11 @@ func callLine(r *approvals.RequestHead) string {
 
 // inNumbers is how the call ended as far as its tool has told, behind a colon.
 func inNumbers(r *approvals.RequestHead) string {
-	if words := r.OutcomeStatus.String(); words != "" {
+	words := r.OutcomeStatus.String()
+	switch {
+	case r.OutcomeStatus.MayHaveActed():
+		return ": " + words + ", it may have acted all the same"
+	case words != "":
 		return ": " + words
 	}
 	return ""
