@@ -49,7 +49,7 @@ func benchCrowd(ctx context.Context, o options) error {
 			for i := range c.Channels {
 				c.Channels[i].Members = slices.Clone(c.Channels[i].Members)
 			}
-			for i := range o.scale(1000, 100) {
+			for i := range o.scale(1000, 60) {
 				in := &c.Channels[i%drainChannels]
 				c.Users, in.Members = append(c.Users, slackdev.User{ID: who(i)}), append(in.Members, who(i))
 			}
@@ -58,7 +58,7 @@ func benchCrowd(ctx context.Context, o options) error {
 }
 
 func drain(ctx context.Context, o options, fl flood) error {
-	mentions := o.scale(1000, 100)
+	mentions := o.scale(1000, 60)
 	model, stopModel, err := startServer(ctx)
 	if err != nil {
 		return err
