@@ -71,8 +71,10 @@ func Read(v Variables) (*Config, []error) {
 		}
 	}
 	problems = append(problems, v.checkBatches()...)
-	if err := v.checkSampler(); err != nil {
-		problems = append(problems, err)
+	for _, err := range []error{v.checkSampler(), v.checkResource()} {
+		if err != nil {
+			problems = append(problems, err)
+		}
 	}
 	c := &Config{timeout: defaultTimeout}
 	var err error
@@ -144,6 +146,20 @@ func (v Variables) checkSampler() error {
 	if ratio, err := strconv.ParseFloat(argument, 64); err != nil || !(ratio >= 0 && ratio <= 1) {
 		return fmt.Errorf("OTEL_TRACES_SAMPLER_ARG: %q is no number from 0 to 1, the part of the traces that is kept",
 			argument)
+	}
+	return nil
+}
+
+// checkResource judges what the SDK refuses when the provider is made, which is too late for who only checks.
+func (v Variables) checkResource() error {
+	pairs := strings.TrimSpace(v("OTEL_RESOURCE_ATTRIBUTES"))
+	if pairs == "" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(pairs, ",") {
+		if !strings.Contains(pair, "=") {
+			return errors.New("OTEL_RESOURCE_ATTRIBUTES is no list of name=value pairs, separated by commas")
+		}
 	}
 	return nil
 }
