@@ -142,7 +142,9 @@ func (o *object) version() {
 	switch {
 	case n == nil:
 		o.problem(o.pos, "the file needs `version: 1`")
-	case n.kind != kindInteger || n.text != strconv.Itoa(1):
+	case n.kind != kindInteger:
+		o.problem(n.pos, "version is the number 1, not %s: write `version: 1`", n.kind)
+	case n.text != strconv.Itoa(1):
 		o.problem(n.pos, "version %s is not supported; this program reads version 1", n.text)
 	}
 }
