@@ -230,7 +230,7 @@ func (c *txn) drop(r *RequestHead, to RequestStatus, note string) error {
 func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err error) {
 	for _, question := range x.asked {
 		if question.Kind == agent.OutcomeUnknown {
-			done, err := c.hasFinished(question)
+			done, err := c.inDoubt(question, earlier)
 			if err != nil {
 				return false, err
 			}
@@ -301,12 +301,32 @@ func (c *txn) pose(r *Request, actor string) error {
 	return nil
 }
 
-// hasFinished reports whether the output of the call that is asked about is recorded.
-func (c *txn) hasFinished(q *Request) (bool, error) {
+// inDoubt records of the call that is asked about that nobody knows what came of it. It reports whether the output of
+// the call is recorded: then nothing is in doubt.
+func (c *txn) inDoubt(q *Request, earlier []*RequestHead) (finished bool, err error) {
 	effects, err := c.EffectsOfRun(c.ws, q.Run)
-	return slices.ContainsFunc(effects, func(e *EffectRecord) bool {
-		return e.Interruption == q.Interruption && !e.Done.IsZero() && e.Kind != agent.KindAgent
-	}), err
+	if err != nil {
+		return false, err
+	}
+	about := slices.DeleteFunc(effects, func(e *EffectRecord) bool {
+		return e.Interruption != q.Interruption || e.Kind == agent.KindAgent
+	})
+	if slices.ContainsFunc(about, func(e *EffectRecord) bool { return !e.Done.IsZero() }) {
+		return true, nil
+	}
+	for _, e := range about {
+		if fateOf(e, earlier).outcome != OutcomeRunning {
+			continue // this was recorded before
+		}
+		open, err := c.effectEntry(e, AuditEffectUnknown)
+		if err != nil {
+			return false, err
+		}
+		if err := c.audit(open); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // doubted records with the earlier requests about a call that nobody knows what became of it.

@@ -90,6 +90,8 @@ type world struct {
 
 	answersShared bool // Config.SharedAnswers
 
+	drain time.Duration // for tools that work when everything is told to stop; zero: as approvals has it
+
 	tracer trace.Tracer // nil: none
 	spans  traced       // what tracer makes
 }
@@ -204,7 +206,7 @@ func (w *world) serve(st approvals.Store, alone bool) {
 	worker, err := approvals.NewWorker(approvals.WorkerConfig{
 		Store: st, Agents: known, Notifier: w.bot, Policy: w.policy, Directory: client, PublicURL: w.public,
 		Reader: w.bot, Requesters: mayAsk, Watcher: w.bot, Follower: follower, Logger: logger,
-		Tracer: w.tracer,
+		Tracer: w.tracer, Drain: w.drain,
 	})
 	if err != nil {
 		t.Fatal(err)

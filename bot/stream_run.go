@@ -138,7 +138,7 @@ func (s *stream) settled(ctx context.Context) {
 	if s.ts == "" || s.how == approvals.FollowAnswered {
 		return
 	}
-	last := s.take(true)
+	last := append(s.take(true), s.tasks.cutOff()...)
 	if s.failed {
 		last = nil
 	}

@@ -74,8 +74,12 @@ func cutOff(id, title string) map[string]any {
 // cutOff returns task updates for the end of a stream in the middle: no call is shown as running for ever. What is not
 // known here of a call is told elsewhere.
 func (s *stream) cutOff() []any {
-	out := append(s.left, s.tasks.chunks(&s.blocks, streamBlocks)...)
-	for i, one := range s.tasks.all {
+	return append(append(s.left, s.tasks.chunks(&s.blocks, streamBlocks)...), s.tasks.cutOff()...)
+}
+
+// cutOff returns task updates for the calls that are shown as running.
+func (t *tasks) cutOff() (out []any) {
+	for i, one := range t.all {
 		if one.shown == approvals.CallRunning {
 			out = append(out, cutOff(taskID(i), one.name))
 		}

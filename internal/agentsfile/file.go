@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 )
 
 // File is a valid agents file.
@@ -74,7 +75,7 @@ func (f *File) AgentFor(channel string) string {
 
 // Read reads the file at path; lookup finds environment variables. A file that cannot be used is a Problems.
 func Read(path string, lookup func(string) (string, bool)) (*File, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("agents file: %w", err)
 	}
@@ -85,6 +86,10 @@ func Read(path string, lookup func(string) (string, bool)) (*File, error) {
 	}
 	return Parse(path, data, lookup)
 }
+
+// open opens the file. A pipe that nobody writes into is empty, rather than something to wait for: whoever reads the
+// file again would do nothing else any more.
+func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // Parse reads the file's bytes; path is what problems call it.
 func Parse(path string, data []byte, lookup func(string) (string, bool)) (*File, error) {
@@ -137,7 +142,9 @@ func (o *object) version() {
 	switch {
 	case n == nil:
 		o.problem(o.pos, "the file needs `version: 1`")
-	case n.kind != kindInteger || n.text != strconv.Itoa(1):
+	case n.kind != kindInteger:
+		o.problem(n.pos, "version is the number 1, not %s: write `version: 1`", n.kind)
+	case n.text != strconv.Itoa(1):
 		o.problem(n.pos, "version %s is not supported; this program reads version 1", n.text)
 	}
 }

@@ -81,10 +81,12 @@ func formProblems() []problemCase {
 // fileProblems are wrong at the top.
 func fileProblems() []problemCase {
 	return []problemCase{
+		{"version in quotes", "version: \"1\"\nagents: {a: {instructions: x, model: y}}\n",
+			"agents.yaml:1:10: version is the number 1, not text: write `version: 1`"},
+		{"version of nothing", "version: {}\nagents: {a: {instructions: x, model: y}}\n",
+			"agents.yaml:1:10: version is the number 1, not a mapping: write `version: 1`"},
 		{"no version", "agents: {a: {instructions: x, model: y}}\n", "agents.yaml:1:1: the file needs `version: 1`"},
 		{"later version", "version: 2\n", "agents.yaml:1:10: version 2 is not supported"},
-		{"version as text", "version: \"1\"\nagents: {a: {instructions: x, model: y}}\n",
-			"agents.yaml:1:10: version 1 is not supported"},
 		{"unknown key", "version: 1\nagnets: {}\n",
 			`agents.yaml:2:1: unknown key "agnets" in the agents file; did you mean "agents"?`},
 		{"hopeless key", "version: 1\nfoo: {}\n",

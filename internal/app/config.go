@@ -190,14 +190,31 @@ func (c *Config) checkSlack(p *problems) {
 	if c.SlackMode != modeSocket && c.SlackMode != modeHTTP {
 		p.add("COUNTERSIGN_SLACK_MODE: %q is neither socket nor http", c.SlackMode)
 	}
+	clean(p, "SLACK_BOT_TOKEN", c.BotToken)
+	clean(p, "SLACK_CLIENT_SECRET", c.ClientSecret)
 	if strings.HasPrefix(c.BotToken.Reveal(), "xoxe.") {
 		p.add("SLACK_BOT_TOKEN is of an app with token rotation: it ends after twelve hours, and is not renewed; " +
 			"create the app from manifest.yaml, which leaves rotation off, and use its token, which starts with xoxb-")
 	} else {
 		token(p, "SLACK_BOT_TOKEN", c.BotToken, "a bot token", "xoxb-")
 	}
-	if c.SlackMode == modeSocket {
+	switch c.SlackMode {
+	case modeSocket:
+		clean(p, "SLACK_APP_TOKEN", c.AppToken)
 		token(p, "SLACK_APP_TOKEN", c.AppToken, "an app-level token with connections:write", "xapp-")
+	case modeHTTP:
+		clean(p, "SLACK_SIGNING_SECRET", c.SigningSecret)
+	}
+}
+
+// clean notes what no token or secret of Slack's holds: the line break at the end of a file that it was read from, or
+// quotes, which an env file of Docker's keeps. A token with one could not be sent, and under a signing secret with one
+// no request of Slack's would be known as such.
+func clean(p *problems, name string, value Secret) {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' }
+	if strings.ContainsFunc(value.Reveal(), odd) {
+		p.add("%s has a space, a line break, a quote or another character that no value of Slack's has; "+
+			"set it to what Slack shows, and nothing around it", name)
 	}
 }
 
@@ -228,6 +245,8 @@ func (c *Config) checkURLs(p *problems) {
 			p.add("%s is no http or https URL", v.name)
 		case u.User != nil:
 			p.add("%s holds a user; leave it out", v.name)
+		case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+			p.add("%s holds a query or a fragment; leave what begins with ? or # out", v.name)
 		case !strings.HasSuffix(u.Path, v.suffix):
 			p.add("%s does not end in %s; Slack's own is https://slack.com/api/", v.name, v.suffix)
 		}

@@ -58,6 +58,11 @@ func TestConfigProblems(t *testing.T) {
 		{"no bot token", "SLACK_BOT_TOKEN", "", "SLACK_BOT_TOKEN is not set"},
 		{"app token for bot token", "SLACK_BOT_TOKEN", "xapp-" + canary,
 			"SLACK_BOT_TOKEN holds something else: it is a bot token and starts with xoxb-"},
+		{"a line break behind a token", "SLACK_BOT_TOKEN", "xoxb-" + canary + "\n",
+			"SLACK_BOT_TOKEN has a space, a line break, a quote or another character that no value of Slack's has"},
+		{"a token in quotes", "SLACK_APP_TOKEN", `"xapp-` + canary + `"`, "SLACK_APP_TOKEN has a space, a line break"},
+		{"api url with a query", "SLACK_API_URL", "https://slack.test/api/?t=" + canary,
+			"SLACK_API_URL holds a query or a fragment"},
 		{"no app token", "SLACK_APP_TOKEN", "", "SLACK_APP_TOKEN is not set"},
 		{"rotating bot token", "SLACK_BOT_TOKEN", "xoxe.xoxb-" + canary,
 			"SLACK_BOT_TOKEN is of an app with token rotation"},
@@ -117,6 +122,30 @@ func TestConfigProblems(t *testing.T) {
 				t.Errorf("shows a secret: %v", err)
 			}
 		})
+	}
+}
+
+// TestConfigSigningSecret refuses a secret under which no request would be known as Slack's. In Socket Mode it counts
+// for nothing.
+func TestConfigSigningSecret(t *testing.T) {
+	for _, around := range []string{"%s\n", " %s", `"%s"`, "'%s'", "%s\u200b"} {
+		odd := fmt.Sprintf(around, canary)
+		for mode, refused := range map[string]bool{"http": true, "socket": false} {
+			vars := good()
+			vars["COUNTERSIGN_SLACK_MODE"], vars["SLACK_SIGNING_SECRET"] = mode, odd
+			environment(t, vars)
+			cfg, err := ReadConfig()
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := fmt.Sprint(cfg.CheckRun())
+			if got := strings.Contains(said, "SLACK_SIGNING_SECRET has a space"); got != refused {
+				t.Errorf("%s mode, %q: %s", mode, odd, said)
+			}
+			if strings.Contains(said, canary) {
+				t.Errorf("shows a secret: %s", said)
+			}
+		}
 	}
 }
 

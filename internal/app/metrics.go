@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +11,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/control"
 )
 
 // metrics are what /metrics shows, besides what Go and the process say of themselves. Labels never hold what people or
@@ -53,6 +55,9 @@ func newMetrics() *metrics {
 	for _, outcome := range []string{reloaded, reloadRefused} {
 		m.reloads.WithLabelValues(outcome) // see alerting
 	}
+	for _, via := range ways {
+		m.decisions.WithLabelValues(via, outcome(nil)) // the same
+	}
 	m.registry.MustRegister(m.own()...)
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -78,13 +83,16 @@ func (m *metrics) submitted(r approvals.Receipt, err error) {
 	m.submissions.WithLabelValues(string(r.Outcome)).Inc()
 }
 
+// ways are those by which decisions come, as metrics call them; the last one is all that is none of the others.
+var ways = []string{"button", "modal", "home", control.Via, control.ViaSocket, otherWay}
+
+const otherWay = "other"
+
 // deciding starts the clock of a decision.
-func (m *metrics) deciding(d approvals.Decision) (done func(error)) {
-	started, via := time.Now(), d.Via
-	switch via {
-	case "button", "modal", "home", "cli", "socket", "database":
-	default:
-		via = "other"
+func (m *metrics) deciding(via string) (done func(error)) {
+	started := time.Now()
+	if !slices.Contains(ways, via) {
+		via = otherWay
 	}
 	return func(err error) {
 		m.decisions.WithLabelValues(via, outcome(err)).Observe(time.Since(started).Seconds())

@@ -98,9 +98,24 @@ func (s *service) Decide(ctx context.Context, d approvals.Decision) (*approvals.
 func (s *service) DecideOn(
 	ctx context.Context, seen *approvals.Request, d approvals.Decision,
 ) (*approvals.Request, error) {
-	done := s.metrics.deciding(d)
+	done := s.metrics.deciding(d.Via)
 	r, err := s.Service.DecideOn(ctx, seen, d)
 	done(err)
 	s.newer.noteOf(err)
 	return r, err
+}
+
+// DecideAll measures the answers of a batch: each has taken until the last of them was recorded, which is for how long
+// the person has waited.
+func (s *service) DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error) {
+	done := s.metrics.deciding(b.Via)
+	answers, err := s.Service.DecideAll(ctx, b)
+	if err != nil {
+		done(err)
+	}
+	for _, a := range answers {
+		done(a.Err)
+		s.newer.noteOf(a.Err)
+	}
+	return answers, err
 }

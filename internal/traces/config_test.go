@@ -68,7 +68,7 @@ func TestReadProblems(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "use http/protobuf"},
 		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json", "use http/protobuf"},
 		{"OTEL_EXPORTER_OTLP_CERTIFICATE=/ca.pem", "OTEL_EXPORTER_OTLP_CERTIFICATE is not supported"},
-		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY=/key.pem", "OTEL_EXPORTER_OTLP_CLIENT_KEY is not supported"},
+		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY=/key.pem", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY is not supported"},
 		{"OTEL_TRACES_SAMPLER=jaeger_remote", "OTEL_TRACES_SAMPLER"},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL"},
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://me:CANARY@host/", "_OTLP_TRACES_ENDPOINT holds a user"},
@@ -78,12 +78,44 @@ func TestReadProblems(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_HEADERS=a=%zz", "OTEL_EXPORTER_OTLP_HEADERS"},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT=10s", "milliseconds"},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT=0", "milliseconds"},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT=9223372036854775807", "milliseconds"},
 		{"OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "neither gzip nor none"},
+		{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=10s", `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "10s"`},
+		{"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=zstd", `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: "zstd"`},
+		{"OTEL_EXPORTER_OTLP_TRACES_HEADERS=CANARY", "OTEL_EXPORTER_OTLP_TRACES_HEADERS is no list"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=https://h/?key=CANARY", "URL as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"},
+		{"OTEL_RESOURCE_ATTRIBUTES=a=b,CANARY", "OTEL_RESOURCE_ATTRIBUTES is no list of name=value pairs"},
+		{"OTEL_RESOURCE_ATTRIBUTES=a=b,", "OTEL_RESOURCE_ATTRIBUTES is no list of name=value pairs"},
+		{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=-4", `"-4" is no number of spans from 1 to 1048576`},
+		{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=99999999999", "is no number of spans"},
+		{"OTEL_BSP_MAX_QUEUE_SIZE=-1", "OTEL_BSP_MAX_QUEUE_SIZE"},
+		{"OTEL_BSP_SCHEDULE_DELAY=0", "is no number of milliseconds from 1"},
+		{"OTEL_BSP_SCHEDULE_DELAY=5s", "OTEL_BSP_SCHEDULE_DELAY"},
+		{"OTEL_BSP_EXPORT_TIMEOUT=-1", "OTEL_BSP_EXPORT_TIMEOUT"},
 	} {
 		_, problems := Read(variables(tt.variable, "OTEL_TRACES_EXPORTER=otlp"))
 		text := fmt.Sprint(errors.Join(problems...))
 		if len(problems) != 1 || !strings.Contains(text, tt.want) || strings.Contains(text, "CANARY") {
 			t.Errorf("%s: %q, want one with %q", tt.variable, problems, tt.want)
+		}
+	}
+}
+
+// TestReadSampler judges the argument of those samplers that have one.
+func TestReadSampler(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		sampler, argument string
+		problems          int
+	}{
+		{"traceidratio", "0.1", 0}, {"parentbased_traceidratio", "1", 0}, {"traceidratio", "", 0},
+		{"traceidratio", "ten", 1}, {"parentbased_traceidratio", "10", 1}, {"traceidratio", "NaN", 1},
+		{"always_on", "ten", 0},
+	} {
+		_, problems := Read(variables("OTEL_TRACES_EXPORTER=otlp", "OTEL_TRACES_SAMPLER="+tt.sampler,
+			"OTEL_TRACES_SAMPLER_ARG="+tt.argument))
+		if len(problems) != tt.problems {
+			t.Errorf("%+v: %q", tt, problems)
 		}
 	}
 }
