@@ -172,7 +172,7 @@ func (w *transcript) toolMessage(i int) error {
 	}
 	w.begin("tool")
 	w.b.WriteString(`,"tool_call_id":`)
-	w.quote(it.CallID)
+	w.quote(chatCallID(it.CallID))
 	w.b.WriteString(`,"content":`)
 	w.quote(it.Output)
 	w.b.WriteByte('}')
@@ -242,9 +242,9 @@ func (w *transcript) assistant(i int, parts []part, calls []int) error {
 		it := &w.items[call]
 		w.b.WriteString(separator(n, `,"tool_calls":[`))
 		w.b.WriteString(`{"id":`)
-		w.quote(it.CallID)
+		w.quote(chatCallID(it.CallID))
 		w.b.WriteString(`,"type":"function","function":{"name":`)
-		w.quote(it.Name)
+		w.quote(chatCallName(it.Name))
 		w.b.WriteString(`,"arguments":`)
 		w.quote(it.Arguments)
 		w.b.WriteString(`}}`)
