@@ -61,7 +61,11 @@ func (x *exchange) next(r *http.Request, res *http.Response, hop int) (_ *http.R
 	case err != nil || res.Header.Get("Location") == "":
 		return nil, "The redirect says no usable place to go to."
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return nil, "The redirect to " + hostOf(target) + " was not followed: only GET and HEAD are."
+		why = "The redirect to " + hostOf(target) + " was not followed: only GET and HEAD are."
+		if doneElsewhere(res.StatusCode) {
+			why += " The call may have been carried out all the same: servers answer so too after they have."
+		}
+		return nil, why
 	case hop == maxRedirects:
 		return nil, fmt.Sprintf("The redirect to %s was not followed: it was number %d.", hostOf(target), hop+1)
 	case target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" || target.User != nil:
@@ -82,6 +86,12 @@ func (x *exchange) next(r *http.Request, res *http.Response, hop int) (_ *http.R
 		next.Header.Set("User-Agent", "countersign")
 	}
 	return next, ""
+}
+
+// doneElsewhere reports whether a status may mean that a request which changes something was carried out, and that
+// another place says what came of it. 307 and 308 mean that it was not: it is to be sent there as it is.
+func doneElsewhere(status int) bool {
+	return status == http.StatusMovedPermanently || status == http.StatusFound || status == http.StatusSeeOther
 }
 
 // sameOperator reports whether a place is the one the operator wrote: same host and port, or the step from http to

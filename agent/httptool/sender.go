@@ -27,7 +27,7 @@ type Answer struct {
 	Again bool
 	After time.Duration
 	// Unknown says that the other side may have taken it all the same: it was sent, as far as can be told, and was not
-	// answered, or by a status that does not say what was done before (408, 500 and above).
+	// answered, or by a status that does not say what was done before (301, 302, 303, 408, 500 and above).
 	Unknown bool
 	// Text says it in words: the status, or why there is none. It holds no secret and nothing of the answer's body.
 	Text string
@@ -98,12 +98,13 @@ var idempotentAgain = []int{http.StatusRequestTimeout, http.StatusInternalServer
 	http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // answered judges a status. After 429, and after other statuses below 500, the other side has done nothing. One that
-// fails, or gives up waiting, may have done it before; and what stands in front of it does not know. The key alone is
+// fails, or gives up waiting, may have done it before, and what stands in front of it does not know; one that leads to
+// another place may say there what it has done, or may want the caller to log in. The key alone is
 // no reason to send it again: whether the other side looks at it, Config.Idempotent says.
 func (s *Sender) answered(res *http.Response) Answer {
 	a := Answer{
 		Taken:   res.StatusCode < 300,
-		Unknown: res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout,
+		Unknown: res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout || doneElsewhere(res.StatusCode),
 		Text:    s.tool.hidden.Hide(oneline.Of(hostOf(s.tool.url)+" answered "+statusLine(res), 300)),
 	}
 	a.Again = res.StatusCode == http.StatusTooManyRequests ||

@@ -36,6 +36,11 @@ func TestSender(t *testing.T) {
 			"answered HTTP 504"},
 		"odd":       {status(599), answer{unknown: true}, answer{unknown: true}, "answered HTTP 599"},
 		"elsewhere": {status(307), answer{}, answer{}, "answered HTTP 307"},
+		"for good":  {status(308), answer{}, answer{}, "answered HTTP 308"},
+		// So servers answer what they have done, and lead to a page that says so, or do not want to do here.
+		"see other": {status(303), answer{unknown: true}, answer{unknown: true}, "answered HTTP 303"},
+		"found":     {status(302), answer{unknown: true}, answer{unknown: true}, "answered HTTP 302"},
+		"moved":     {status(301), answer{unknown: true}, answer{unknown: true}, "answered HTTP 301"},
 		"silence": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			answer{unknown: true}, answer{again: true, unknown: true}, "did not answer: "},
 	} {
