@@ -109,8 +109,17 @@ func (s *Sender) answered(res *http.Response) Answer {
 	}
 	a.Again = res.StatusCode == http.StatusTooManyRequests ||
 		s.tool.Idempotent && slices.Contains(idempotentAgain, res.StatusCode)
-	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && n > 0 {
-		a.After = time.Duration(min(n, int(time.Hour/time.Second))) * time.Second
-	}
+	a.After = retryAfter(res.Header.Get("Retry-After"))
 	return a
+}
+
+// retryAfter reads how long to wait, in seconds or until a date, and at most an hour; zero when it does not say.
+func retryAfter(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(n, 0), int(time.Hour/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(time.Until(at), 0), time.Hour)
+	}
+	return 0
 }

@@ -112,6 +112,18 @@ func TestSenderNothingSent(t *testing.T) {
 	if a := s.Send(t.Context(), "k", []byte(`{}`)); a.After != 7*time.Second || s.Target() != srv.URL {
 		t.Errorf("%+v at %s", a, s.Target())
 	}
+	dated := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+		w.WriteHeader(429)
+	}))
+	defer dated.Close()
+	s, err = httptool.NewSender(httptool.Config{Name: "deploy", Method: "PUT", URL: dated.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.Send(t.Context(), "k", []byte(`{}`)); a.After < 9*time.Minute || a.After > 10*time.Minute {
+		t.Errorf("asked to wait until ten minutes from now: %+v", a)
+	}
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		_, err := httptool.NewSender(httptool.Config{Name: "deploy", Method: method, URL: srv.URL})
 		if !errors.Is(err, agent.ErrConfig) {
