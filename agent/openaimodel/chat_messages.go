@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"countersign/agent"
 )
@@ -211,18 +212,24 @@ func (w *transcript) said(i, end int) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := w.assistant(calls[0], parts, calls); err != nil {
-		return err
-	}
-	for _, call := range calls {
-		if out := w.output[call]; out != 0 {
-			if err := w.toolMessage(out); err != nil {
-				return err
+	for some := range slices.Chunk(calls, maxChatCalls) {
+		if err := w.assistant(some[0], parts, some); err != nil {
+			return err
+		}
+		for _, call := range some {
+			if out := w.output[call]; out != 0 {
+				if err := w.toolMessage(out); err != nil {
+					return err
+				}
 			}
 		}
+		parts = nil
 	}
 	return nil
 }
+
+// maxChatCalls is how many calls OpenAI takes in one message. A model may have made more.
+const maxChatCalls = 128
 
 // assistant writes a message of the model. i is an item of it, for errors.
 func (w *transcript) assistant(i int, parts []part, calls []int) error {

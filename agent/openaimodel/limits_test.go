@@ -75,6 +75,30 @@ func TestLongDescription(t *testing.T) {
 	}
 }
 
+// A turn of more calls than OpenAI takes in one message is sent as several messages, each with its outputs.
+func TestManyCallsInOneTurn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, says("fine"))
+	m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+	items := []agent.Item{agent.UserMessage("x")}
+	for i := range 300 {
+		items = append(items, agent.Item{
+			Type: agent.ItemFunctionCall, CallID: fmt.Sprint("call_", i), Name: "count", Arguments: "{}",
+		})
+	}
+	for i := range 300 {
+		items = append(items, agent.Item{
+			Type: agent.ItemFunctionCallOutput, CallID: fmt.Sprint("call_", i), Output: "1",
+		})
+	}
+	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Items: items}); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.Requests()[0].Outputs()); n != 300 {
+		t.Errorf("%d of 300 outputs were sent", n)
+	}
+}
+
 // A call with a name that no tool can have is answered, and the conversation goes on: OpenAI refuses such names in what
 // the model is said to have called. It refuses long ids too, which other servers make.
 func TestCallsThatOpenAIRefusesToHear(t *testing.T) {
