@@ -75,6 +75,20 @@ func TestLongDescription(t *testing.T) {
 	}
 }
 
+// An agent with more tools than OpenAI takes reads what to do about it.
+func TestTooManyTools(t *testing.T) {
+	t.Parallel()
+	m := modelOf(t, serve(t, says("fine")), func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+	req := &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}}
+	for i := range 129 {
+		req.Tools = append(req.Tools, agent.ToolDefinition{Wire: agent.WireFunction, Name: fmt.Sprint("t", i)})
+	}
+	_, err := m.Respond(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), "length 129 instead; give the agent fewer tools") {
+		t.Error(err)
+	}
+}
+
 // A turn of more calls than OpenAI takes in one message is sent as several messages, each with its outputs.
 func TestManyCallsInOneTurn(t *testing.T) {
 	t.Parallel()
