@@ -57,15 +57,15 @@ func (x *exchange) next(r *http.Request, res *http.Response, hop int) (_ *http.R
 		return nil, ""
 	}
 	target, err := r.URL.Parse(res.Header.Get("Location"))
+	caution := ""
+	if !x.tool.reads() && doneElsewhere(res.StatusCode) {
+		caution = " The call may have been carried out all the same: servers answer so too after they have."
+	}
 	switch {
 	case err != nil || res.Header.Get("Location") == "":
-		return nil, "The redirect says no usable place to go to."
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		why = "The redirect to " + hostOf(target) + " was not followed: only GET and HEAD are."
-		if doneElsewhere(res.StatusCode) {
-			why += " The call may have been carried out all the same: servers answer so too after they have."
-		}
-		return nil, why
+		return nil, "The redirect says no usable place to go to." + caution
+	case !x.tool.reads():
+		return nil, "The redirect to " + hostOf(target) + " was not followed: only GET and HEAD are." + caution
 	case hop == maxRedirects:
 		return nil, fmt.Sprintf("The redirect to %s was not followed: it was number %d.", hostOf(target), hop+1)
 	case target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" || target.User != nil:

@@ -3,6 +3,7 @@ package httptool_test
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 	"log"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"countersign/agent"
 	"countersign/agent/httptool"
 )
 
@@ -259,6 +261,21 @@ func TestRedirects(t *testing.T) {
 			!strings.Contains(text, "only GET and HEAD") || !strings.Contains(text, "may have been carried out") ||
 			len(atOwn())-before != 1 || len(atOther()) != others {
 			t.Errorf("%s: %q", method, text)
+		}
+	}
+}
+
+// A redirect that leads nowhere says as little of what was done as any other.
+func TestRedirectToNowhere(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(303) }))
+	t.Cleanup(s.Close)
+	for method, may := range map[string]bool{"POST": true, "GET": false} {
+		tool := newTool(t, httptool.Config{Method: method, URL: s.URL})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Arguments: json.RawMessage(`{}`)})
+		if err != nil || !strings.Contains(out.Text, "no usable place") ||
+			strings.Contains(out.Text, "may have been carried out") != may {
+			t.Errorf("%s: %q, %v", method, out.Text, err)
 		}
 	}
 }
