@@ -39,9 +39,10 @@ type Tool struct {
 	Version string
 	// Kind is KindFunction when empty.
 	Kind ToolKind
-	// Parameters is the JSON Schema of the arguments. It is sent as written and never rewritten: it is in the digest.
-	// An empty schema means an object without properties. Of a tool whose Wire is no function it is not sent: it
-	// describes the arguments to gates and people.
+	// Parameters is the JSON Schema of the arguments. It is never rewritten: it is in the digest. What a model's API
+	// would refuse of it may be left out of what is sent to that, and is checked here all the same. An empty schema
+	// means an object without properties. Of a tool whose Wire is no function it is not sent: it describes the
+	// arguments to gates and people.
 	Parameters json.RawMessage
 	// Validate checks canonical arguments against Parameters; its error text is read by the model. NewTool sets it, and
 	// package rawtool makes one of a schema. A tool with Parameters but no Validate is refused by the runner.

@@ -86,15 +86,26 @@ func (in *CallbackResult) check() error {
 	return nil
 }
 
+// says reports whether there is something in a result that can be shown.
+func (in *CallbackResult) says() bool {
+	return utf8.ValidString(in.Result) && strings.TrimSpace(in.Result) != ""
+}
+
 func (s *Service) provideOnce(
 	ctx context.Context, in CallbackResult, id DecisionID, arrived time.Time,
 ) (*Request, error) {
-	k, r, _, err := s.callback(ctx, in.Workspace, in.Request, in.Token)
-	if err == nil {
-		err = in.check()
-	}
+	k, r, now, err := s.callback(ctx, in.Workspace, in.Request, in.Token)
 	if err != nil {
 		return nil, err
+	}
+	if unusable := in.check(); unusable != nil {
+		ended := r.open(now)
+		switch {
+		case ended == nil:
+			return nil, unusable
+		case !in.says(): // it came too late whatever it is, and there is nothing of it that people could be told
+			return r, fmt.Errorf("%w: %w", ErrConflict, ended)
+		}
 	}
 	_, f, err := s.gatherFor(ctx, in.Workspace, in.Request, k.Issuer, arrived)
 	if err != nil {
@@ -129,6 +140,9 @@ func (c *txn) provide(r *RequestHead, f *facts, in CallbackResult, id DecisionID
 		return nil, err
 	}
 	if refused = r.takesResult(k, f, c.Now()); refused == nil {
+		if unusable := in.check(); unusable != nil { // the request had ended, by a clock that was set back since
+			return unusable, nil
+		}
 		return nil, c.record(r, Decision{
 			ID: id, Workspace: r.Workspace, Request: r.ID, By: CallbackPrincipal(r.Workspace), Verdict: ProvideResult,
 			Reason: in.Result, Digest: r.Digest, Via: ViaCallback, Issuer: k.Issuer,

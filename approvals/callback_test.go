@@ -66,7 +66,7 @@ func TestCallbackProvidesOnce(t *testing.T) {
 	if err := b.provide(r, token, `all "green"`); err != nil {
 		t.Fatal(err)
 	}
-	for _, again := range []string{`all "green"`, "red"} {
+	for _, again := range []string{`all "green"`, "red", "", strings.Repeat("x", approvals.MaxResult+1)} {
 		if err := b.provide(r, token, again); !errors.Is(err, approvals.ErrConflict) {
 			t.Errorf("%s again: %v", again, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"countersign/agent"
 	"countersign/agent/internal/oneline"
+	"countersign/agent/toolstatus"
 )
 
 // Sender sends JSON bodies to one address, for calls that are carried out there and answered later.
@@ -27,7 +28,7 @@ type Answer struct {
 	Again bool
 	After time.Duration
 	// Unknown says that the other side may have taken it all the same: it was sent, as far as can be told, and was not
-	// answered, or by a status that does not say what was done before (408, 500 and above).
+	// answered, or by a status that does not say what was done before (301, 302, 303, 408, 500 and above).
 	Unknown bool
 	// Text says it in words: the status, or why there is none. It holds no secret and nothing of the answer's body.
 	Text string
@@ -98,18 +99,28 @@ var idempotentAgain = []int{http.StatusRequestTimeout, http.StatusInternalServer
 	http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // answered judges a status. After 429, and after other statuses below 500, the other side has done nothing. One that
-// fails, or gives up waiting, may have done it before; and what stands in front of it does not know. The key alone is
-// no reason to send it again: whether the other side looks at it, Config.Idempotent says.
+// fails, or gives up waiting, may have done it before, and what stands in front of it does not know; one that leads to
+// another place may say there what it has done, or may want the caller to log in. The key alone is no reason to send it
+// again: whether the other side looks at it, Config.Idempotent says.
 func (s *Sender) answered(res *http.Response) Answer {
 	a := Answer{
 		Taken:   res.StatusCode < 300,
-		Unknown: res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout,
+		Unknown: toolstatus.Status{HTTP: res.StatusCode}.MayHaveActed(),
 		Text:    s.tool.hidden.Hide(oneline.Of(hostOf(s.tool.url)+" answered "+statusLine(res), 300)),
 	}
 	a.Again = res.StatusCode == http.StatusTooManyRequests ||
 		s.tool.Idempotent && slices.Contains(idempotentAgain, res.StatusCode)
-	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && n > 0 {
-		a.After = time.Duration(min(n, int(time.Hour/time.Second))) * time.Second
-	}
+	a.After = retryAfter(res.Header.Get("Retry-After"))
 	return a
+}
+
+// retryAfter reads how long to wait, in seconds or until a date, and at most an hour; zero when it does not say.
+func retryAfter(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil {
+		return time.Duration(min(max(n, 0), int(time.Hour/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(time.Until(at), 0), time.Hour)
+	}
+	return 0
 }

@@ -36,6 +36,11 @@ func TestSender(t *testing.T) {
 			"answered HTTP 504"},
 		"odd":       {status(599), answer{unknown: true}, answer{unknown: true}, "answered HTTP 599"},
 		"elsewhere": {status(307), answer{}, answer{}, "answered HTTP 307"},
+		"for good":  {status(308), answer{}, answer{}, "answered HTTP 308"},
+		// So servers answer what they have done, and lead to a page that says so, or do not want to do here.
+		"see other": {status(303), answer{unknown: true}, answer{unknown: true}, "answered HTTP 303"},
+		"found":     {status(302), answer{unknown: true}, answer{unknown: true}, "answered HTTP 302"},
+		"moved":     {status(301), answer{unknown: true}, answer{unknown: true}, "answered HTTP 301"},
 		"silence": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			answer{unknown: true}, answer{again: true, unknown: true}, "did not answer: "},
 	} {
@@ -106,6 +111,18 @@ func TestSenderNothingSent(t *testing.T) {
 	}
 	if a := s.Send(t.Context(), "k", []byte(`{}`)); a.After != 7*time.Second || s.Target() != srv.URL {
 		t.Errorf("%+v at %s", a, s.Target())
+	}
+	dated := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+		w.WriteHeader(429)
+	}))
+	defer dated.Close()
+	s, err = httptool.NewSender(httptool.Config{Name: "deploy", Method: "PUT", URL: dated.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.Send(t.Context(), "k", []byte(`{}`)); a.After < 9*time.Minute || a.After > 10*time.Minute {
+		t.Errorf("asked to wait until ten minutes from now: %+v", a)
 	}
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		_, err := httptool.NewSender(httptool.Config{Name: "deploy", Method: method, URL: srv.URL})

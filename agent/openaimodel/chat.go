@@ -15,15 +15,16 @@ import (
 type chat struct {
 	model  string
 	pieces pieceCache
-	// oldLimit and noUsage are set once the server has refused the newer parameters.
-	oldLimit, noUsage atomic.Bool
+	// oldLimit and noUsage are set once the server has refused the newer parameters, short once it has refused a long
+	// description, loose once it has refused a choice at the top of a schema.
+	oldLimit, noUsage, short, loose atomic.Bool
 }
 
 func (*chat) name() string { return "Chat Completions API" }
 
 func (*chat) path() string { return "chat/completions" }
 
-// adapt does without parameters that older servers do not know.
+// adapt does without parameters that older servers do not know, and without what OpenAI refuses of tools.
 func (c *chat) adapt(e *Error) bool {
 	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
@@ -34,6 +35,10 @@ func (c *chat) adapt(e *Error) bool {
 		c.oldLimit.Store(true)
 	case refused("stream_options"):
 		c.noUsage.Store(true)
+	case e.Code == "string_above_max_length" && strings.HasSuffix(e.param, ".description"):
+		return !c.short.Swap(true)
+	case e.refusesChoice():
+		return !c.loose.Swap(true)
 	default:
 		return false
 	}
@@ -114,15 +119,41 @@ func inexpressible(what string) error {
 }
 
 func (c *chat) tool(t *agent.ToolDefinition) ([]byte, error) {
-	return c.pieces.get(toolKey(t), func() ([]byte, error) { return encodeChatTool(t) })
+	loose, short, way := c.loose.Load(), c.short.Load(), byte('a')
+	if loose {
+		way |= 1 << 3
+	}
+	if short {
+		way |= 1 << 4
+	}
+	return c.pieces.get(toolKey(t, way), func() ([]byte, error) {
+		if short {
+			cut := *t
+			cut.Description = firstCharacters(t.Description, maxChatDescription)
+			return encodeChatTool(&cut, loose)
+		}
+		return encodeChatTool(t, loose)
+	})
 }
 
-// encodeChatTool returns the tool as the API wants it. The schema in it is the author's, byte for byte.
-func encodeChatTool(t *agent.ToolDefinition) ([]byte, error) {
+// maxChatDescription is how many characters OpenAI takes of the description of a function.
+const maxChatDescription = 1024
+
+// firstCharacters cuts a text, and shows that it is cut.
+func firstCharacters(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// encodeChatTool returns the tool as the API wants it. loose is for sentSchema.
+func encodeChatTool(t *agent.ToolDefinition, loose bool) ([]byte, error) {
 	if t.Wire != agent.WireFunction {
 		return nil, inexpressible(fmt.Sprintf("tool %s, whose wire form is %s", t.Name, t.Wire))
 	}
-	f, err := newFunction(t)
+	f, err := newFunction(t, loose)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"countersign/agent"
 )
@@ -172,7 +173,7 @@ func (w *transcript) toolMessage(i int) error {
 	}
 	w.begin("tool")
 	w.b.WriteString(`,"tool_call_id":`)
-	w.quote(it.CallID)
+	w.quote(chatCallID(it.CallID))
 	w.b.WriteString(`,"content":`)
 	w.quote(it.Output)
 	w.b.WriteByte('}')
@@ -211,18 +212,24 @@ func (w *transcript) said(i, end int) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := w.assistant(calls[0], parts, calls); err != nil {
-		return err
-	}
-	for _, call := range calls {
-		if out := w.output[call]; out != 0 {
-			if err := w.toolMessage(out); err != nil {
-				return err
+	for some := range slices.Chunk(calls, maxChatCalls) {
+		if err := w.assistant(some[0], parts, some); err != nil {
+			return err
+		}
+		for _, call := range some {
+			if out := w.output[call]; out != 0 {
+				if err := w.toolMessage(out); err != nil {
+					return err
+				}
 			}
 		}
+		parts = nil
 	}
 	return nil
 }
+
+// maxChatCalls is how many calls OpenAI takes in one message. A model may have made more.
+const maxChatCalls = 128
 
 // assistant writes a message of the model. i is an item of it, for errors.
 func (w *transcript) assistant(i int, parts []part, calls []int) error {
@@ -242,9 +249,9 @@ func (w *transcript) assistant(i int, parts []part, calls []int) error {
 		it := &w.items[call]
 		w.b.WriteString(separator(n, `,"tool_calls":[`))
 		w.b.WriteString(`{"id":`)
-		w.quote(it.CallID)
+		w.quote(chatCallID(it.CallID))
 		w.b.WriteString(`,"type":"function","function":{"name":`)
-		w.quote(it.Name)
+		w.quote(chatCallName(it.Name))
 		w.b.WriteString(`,"arguments":`)
 		w.quote(it.Arguments)
 		w.b.WriteString(`}}`)

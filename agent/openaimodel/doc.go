@@ -15,6 +15,9 @@
 // provider ends early, at its token limit or in its content filter, is an error too: half an answer is never taken for
 // a whole one.
 //
+// A schema is sent as its author wrote it, but for what would have OpenAI refuse the whole request: properties and the
+// items of lists are put in where they are left out, and choices at the top are left out once they were refused.
+//
 // # Chat Completions
 //
 // [ChatCompletions] is for servers that have no Responses API. Conversations are kept in the form of the Responses API
@@ -28,6 +31,8 @@
 //     that it could use. Reasoning with encrypted content is refused, because the model would lose it unnoticed.
 //   - Any other item, a picture or file of a kind the API lacks, a tool that is not a function, and state kept by the
 //     server are refused with an error wrapping [agent.ErrConfig] before anything is sent.
+//   - OpenAI takes no ids of calls above 40 characters, no names that no tool can have, and no descriptions above 1024
+//     characters: the first two are replaced in what is sent, descriptions are cut once one was refused.
 //   - An answer counts only with its finish reason, and a stream only with its end mark. The thoughts that some servers
 //     send beside the answer are no summaries: they are neither passed on nor kept.
 //   - max_completion_tokens and stream_options are left to servers that know them: after a refusal that names one, the

@@ -171,6 +171,9 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 		e.Message = strings.ToLower(http.StatusText(e.Status))
 	}
 	e.hint = hint(e.Status, e.Code, clean.key == "")
+	if e.Code == "array_above_max_length" && e.param == "tools" {
+		e.hint = "give the agent fewer tools; allowed_tools chooses among those of an MCP server"
+	}
 	if (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && e.server != openAI &&
 		e.api == (*responsesAPI)(nil).name() {
 		e.hint += "; a server without the Responses API needs api: " + string(ChatCompletions)

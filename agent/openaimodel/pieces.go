@@ -35,13 +35,14 @@ func (c *pieceCache) get(key []byte, encode func() ([]byte, error)) ([]byte, err
 	return b, nil
 }
 
-func toolKey(t *agent.ToolDefinition) []byte {
+// toolKey is the key of a tool, which is written in one of several ways.
+func toolKey(t *agent.ToolDefinition, way byte) []byte {
 	key := append(make([]byte, 0, 1024), 't')
 	key = appendPart(key, string(t.Wire))
 	key = appendPart(key, t.Name)
 	key = appendPart(key, t.Description)
 	key = appendPart(key, string(t.Parameters))
-	return append(key, t.Hosted...)
+	return append(append(key, t.Hosted...), way)
 }
 
 func outputKey(o *agent.OutputSchema) []byte {

@@ -16,16 +16,21 @@ type responsesAPI struct {
 	pieces  pieceCache
 	// plain is set once the server has refused to encrypt reasoning, which models without reasoning do.
 	plain atomic.Bool
+	// loose is set once it has refused a choice at the top of a schema.
+	loose atomic.Bool
 }
 
 func (*responsesAPI) name() string { return "Responses API" }
 
 func (*responsesAPI) path() string { return "responses" }
 
-// adapt leaves the encryption of reasoning out once the server has refused it.
+// adapt leaves out what the server has refused: the encryption of reasoning, choices at the top of schemas.
 func (a *responsesAPI) adapt(e *Error) bool {
 	if e.Status != http.StatusBadRequest {
 		return false
+	}
+	if e.refusesChoice() {
+		return !a.loose.Swap(true)
 	}
 	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") ||
 		strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
@@ -35,8 +40,17 @@ func (a *responsesAPI) adapt(e *Error) bool {
 	return refused
 }
 
+// refusesChoice reports whether the server objects to a choice at the top of a function's schema.
+func (e *Error) refusesChoice() bool {
+	return e.Code == "invalid_function_parameters" && strings.Contains(e.Message, "top level")
+}
+
 func (a *responsesAPI) tool(t *agent.ToolDefinition) ([]byte, error) {
-	return a.pieces.get(toolKey(t), func() ([]byte, error) { return encodeTool(t) })
+	loose, way := a.loose.Load(), byte('a')
+	if loose {
+		way = 'l'
+	}
+	return a.pieces.get(toolKey(t, way), func() ([]byte, error) { return encodeTool(t, loose) })
 }
 
 // writeOutput writes what the answer must look like.

@@ -11,11 +11,11 @@ import (
 // noParameters is the schema of a tool without one.
 const noParameters = `{"type":"object","properties":{},"required":[],"additionalProperties":false}`
 
-// encodeTool returns the tool as the Responses API wants it. The schema in it is the author's, byte for byte.
-func encodeTool(t *agent.ToolDefinition) ([]byte, error) {
+// encodeTool returns the tool as the Responses API wants it. loose is for sentSchema.
+func encodeTool(t *agent.ToolDefinition, loose bool) ([]byte, error) {
 	switch t.Wire {
 	case agent.WireFunction:
-		f, err := newFunction(t)
+		f, err := newFunction(t, loose)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ type function struct {
 	schema json.RawMessage
 }
 
-func newFunction(t *agent.ToolDefinition) (function, error) {
+func newFunction(t *agent.ToolDefinition, loose bool) (function, error) {
 	schema := t.Parameters
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(noParameters)
@@ -52,7 +52,7 @@ func newFunction(t *agent.ToolDefinition) (function, error) {
 		return function{}, fmt.Errorf("%w: tool %s: its parameters are not JSON", agent.ErrConfig, t.Name)
 	}
 	names, err := encodeNames(t)
-	return function{names, schema}, err
+	return function{names, sentSchema(schema, loose)}, err
 }
 
 func encodeNames(t *agent.ToolDefinition) ([]byte, error) {

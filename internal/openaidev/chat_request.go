@@ -236,11 +236,13 @@ func readMessage(at string, m chatMessage) ([]item, *apiError) {
 	if !empty {
 		items = append(items, item{Type: typeMessage, Role: m.Role, Content: m.Content})
 	}
+	if len(m.ToolCalls) > maxChatTools {
+		return nil, tooLong("array", at+".tool_calls", maxChatTools, len(m.ToolCalls))
+	}
 	seen := make(map[string]bool)
 	for j, c := range m.ToolCalls {
-		if c.ID == "" || c.Type != "function" || c.Function.Name == "" || c.Function.Arguments == nil {
-			return nil, badRequest(fmt.Sprintf("%s.tool_calls[%d]", at, j), "missing_required_parameter",
-				"Missing required parameter in '%s.tool_calls[%d]'.", at, j)
+		if err := c.check(fmt.Sprintf("%s.tool_calls[%d]", at, j)); err != nil {
+			return nil, err
 		}
 		if seen[c.ID] {
 			return nil, badRequest("messages", "",
@@ -252,6 +254,20 @@ func readMessage(at string, m chatMessage) ([]item, *apiError) {
 		})
 	}
 	return items, nil
+}
+
+// check refuses a call that lacks something, or whose id or name OpenAI would not have made.
+func (c chatCall) check(at string) *apiError {
+	switch {
+	case c.ID == "" || c.Type != "function" || c.Function.Name == "" || c.Function.Arguments == nil:
+		return badRequest(at, "missing_required_parameter", "Missing required parameter in '%s'.", at)
+	case len(c.ID) > maxChatCallID:
+		return tooLong("string", at+".id", maxChatCallID, len(c.ID))
+	case !toolName.MatchString(c.Function.Name):
+		return badRequest(at+".function.name", "invalid_value", "Invalid '%s.function.name': string does not match "+
+			"pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", at)
+	}
+	return nil
 }
 
 // checkContent refuses a content that is neither a string nor a list of parts of these types.

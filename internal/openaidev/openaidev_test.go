@@ -161,6 +161,9 @@ func TestRefusals(t *testing.T) {
 	)
 	input := func(items ...string) string { return `{"model":"m","input":[` + strings.Join(items, ",") + `]}` }
 	with := func(rest string) string { return `{"model":"m","input":[` + user + `],` + rest + `}` }
+	open := func(schema string) string {
+		return `"tools":[{"type":"function","name":"f","strict":false,"parameters":{` + schema + `}}]`
+	}
 	for _, tt := range []struct{ why, body, want string }{
 		{"not JSON", `{"model":`, "could not parse"},
 		{"no model", `{"input":"hi"}`, "'model'"},
@@ -199,6 +202,11 @@ func TestRefusals(t *testing.T) {
 		{"strict, unsupported keyword inside",
 			with(`"tools":[` + strings.Replace(tl, `{"type":"string"}`, `{"type":"string","default":"x"}`, 1) + `]`),
 			"'default' is not permitted"},
+		{"not strict, no properties", with(open(`"type":"object"`)), "In context=(), object schema missing properties"},
+		{"not strict, a list of anything",
+			with(open(`"type":"object","properties":{"v":{"type":"array","items":{"type":"array"}}}`)),
+			"In context=('properties', 'v', 'items'), array schema missing items"},
+		{"not strict, a choice", with(open(`"type":"object","properties":{},"oneOf":[{}]`)), "at the top level"},
 		{"tool choice without such a tool",
 			with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"g"}`), "not found in 'tools'"},
 		{"unknown tool choice", with(`"tool_choice":"maybe"`), "Supported values"},
@@ -224,7 +232,8 @@ func TestRefusals(t *testing.T) {
 				`{"type":"function_call_output","call_id":"c2","output":"b"}`, output)},
 		{"a strict tool that qualifies", with(`"tools":[` + tl + `],"tool_choice":{"type":"function","name":"f"}`)},
 		{"an open schema that is not strict",
-			with(`"tools":[{"type":"function","name":"f","parameters":{"type":"object","allOf":[]},"strict":false}]`)},
+			with(`"tools":[{"type":"function","name":"f","strict":false,"parameters":` +
+				`{"type":"object","properties":{"a":{"type":"object"},"b":{"anyOf":[{}]}},"default":{}}}]`)},
 	} {
 		t.Run("control: "+tt.why, func(t *testing.T) {
 			t.Parallel()

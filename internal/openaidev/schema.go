@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // checkSchema says what OpenAI would object to in a tool's parameters, or "".
@@ -67,6 +68,37 @@ func strictObject(schema, properties map[string]any, at string) string {
 	}
 	if len(required) != len(properties) {
 		return fmt.Sprintf("In context=%s, 'required' names properties that are not there.", at)
+	}
+	return ""
+}
+
+// shapeProblem says what OpenAI objects to in the parameters of a function, strict or not: its root must be a plain
+// object that says its properties, and every array says what is in it.
+func shapeProblem(parameters json.RawMessage) string {
+	var root map[string]any
+	_ = json.Unmarshal(parameters, &root)
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
+		if root[keyword] != nil {
+			return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+		}
+	}
+	if root["properties"] == nil {
+		return "In context=(), object schema missing properties."
+	}
+	return arrayProblem(root, "")
+}
+
+func arrayProblem(schema map[string]any, at string) string {
+	types, _ := schema["type"].([]any)
+	if (schema["type"] == "array" || slices.Contains(types, any("array"))) && schema["items"] == nil {
+		return fmt.Sprintf("In context=(%s), array schema missing items.", at)
+	}
+	for _, child := range children(schema) {
+		if sub, ok := child.schema.(map[string]any); ok {
+			if problem := arrayProblem(sub, strings.TrimPrefix(at+", "+child.name, ", ")); problem != "" {
+				return problem
+			}
+		}
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // apiError is an error in OpenAI's form.
@@ -52,6 +53,26 @@ var itemTypes = []string{
 	"local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
 	"apply_patch_call_output", "mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response",
 	"custom_tool_call", "custom_tool_call_output",
+}
+
+// Limits of chat completions.
+const (
+	maxChatDescription = 1024 // of a function, in characters
+	maxChatCallID      = 40
+	maxChatTools       = 128 // also the calls of one message
+)
+
+// tooLong refuses a string or an array.
+func tooLong(kind, at string, limit, n int) *apiError {
+	return badRequest(at, kind+"_above_max_length", "Invalid '%s': %s too long. Expected a%s with maximum length %d, "+
+		"but got a%s with length %d instead.", at, kind, article(kind), limit, article(kind), n)
+}
+
+func article(kind string) string {
+	if kind == "array" {
+		return "n array"
+	}
+	return " " + kind
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -158,6 +179,9 @@ func list(values []string) string { return "'" + strings.Join(values, "', '") + 
 
 func checkTools(b *body) *apiError {
 	names := make(map[string]bool)
+	if b.chat != nil && len(b.Tools) > maxChatTools {
+		return tooLong("array", "tools", maxChatTools, len(b.Tools))
+	}
 	for i, t := range b.Tools {
 		at := fmt.Sprintf("tools[%d]", i)
 		switch {
@@ -181,7 +205,14 @@ func checkTools(b *body) *apiError {
 		if t.Type == "custom" {
 			continue
 		}
-		if problem := checkSchema(t); problem != "" {
+		if n := utf8.RuneCountInString(t.Description); b.chat != nil && n > maxChatDescription {
+			return tooLong("string", at+".function.description", maxChatDescription, n)
+		}
+		problem := checkSchema(t)
+		if problem == "" {
+			problem = shapeProblem(t.Parameters)
+		}
+		if problem != "" {
 			return badRequest(at+".parameters", "invalid_function_parameters",
 				"Invalid schema for function '%s': %s", t.Name, problem)
 		}

@@ -1,0 +1,137 @@
+package openaimodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/agent/openaimodel"
+)
+
+// Whatever a server of tools calls the arguments of a tool, OpenAI takes it: what it lacks is put in on the wire, and
+// what it refuses is left out of it.
+func TestSchemasThatOpenAIRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ why, schema, sent string }{
+		{"no arguments", `{"type":"object"}`, `{"type":"object","properties":{}}`},
+		{"no arguments, in full", ` {"$schema":"x", "type": "object", "required": [] } `,
+			`{"$schema":"x","type":"object","required":[],"properties":{}}`},
+		{"lists of anything", `{"type":"object","properties":{"z":{"type":"array"},"a":{"anyOf":[` +
+			`{"type":["array","null"]},{"type":"array","items":{"type":"array"}}],"default":1.50}}}`,
+			`{"type":"object","properties":{"z":{"type":"array","items":{}},"a":{"anyOf":[` +
+				`{"type":["array","null"],"items":{}},{"type":"array","items":{"type":"array","items":{}}}],` +
+				`"default":1.50}}}`},
+		{"arguments called like keywords",
+			`{"type":"object","properties":{"items":{"type":"string"},"type":{"const":"array"}}}`,
+			`{"type":"object","properties":{"items":{"type":"string"},"type":{"const":"array"}}}`},
+		{"a choice", `{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+			`{"type":"object","properties":{"a":{},"b":{}}}`},
+		{"choices of arguments", `{"type":"object","oneOf":[` +
+			`{"properties":{"url":{"type":"string"}},"required":["url"]},` +
+			`{"properties":{"files":{"type":"array"},"url":{}}}],"description":"<d>"}`, `{"type":"object",` +
+			`"description":"<d>","properties":{"url":{"type":"string"},"files":{"type":"array","items":{}}}}`},
+	} {
+		for _, api := range []openaimodel.API{openaimodel.Responses, openaimodel.ChatCompletions} {
+			s := serve(t, says("fine"))
+			m := modelOf(t, s, func(c *openaimodel.Config) { c.API = api })
+			_, err := m.Respond(t.Context(), &agent.ModelRequest{
+				Items: []agent.Item{agent.UserMessage("x")},
+				Tools: []agent.ToolDefinition{
+					{Wire: agent.WireFunction, Name: "t", Parameters: json.RawMessage(tt.schema)},
+				},
+			})
+			all := s.Requests()
+			if err != nil || !strings.Contains(string(all[len(all)-1].Body), `"parameters":`+tt.sent) {
+				t.Errorf("%s, %s: %v\n%s", tt.why, api, err, all[len(all)-1].Body)
+			}
+		}
+	}
+}
+
+// OpenAI's Chat Completions take no longer description of a function. Other servers do, so it is cut only once one was
+// refused.
+func TestLongDescription(t *testing.T) {
+	t.Parallel()
+	s := serve(t, says("fine"))
+	m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+	long := strings.Repeat("ü", 1500)
+	for range 2 {
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{
+			Items: []agent.Item{agent.UserMessage("x")},
+			Tools: []agent.ToolDefinition{{Wire: agent.WireFunction, Name: "t", Description: long}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent []int
+	for _, r := range s.Requests() {
+		sent = append(sent, strings.Count(string(r.Body), "ü"))
+	}
+	if fmt.Sprint(sent) != "[1500 1023 1023]" {
+		t.Errorf("of 1500 characters were sent %v", sent)
+	}
+}
+
+// An agent with more tools than OpenAI takes reads what to do about it.
+func TestTooManyTools(t *testing.T) {
+	t.Parallel()
+	m := modelOf(t, serve(t, says("fine")), func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+	req := &agent.ModelRequest{Items: []agent.Item{agent.UserMessage("x")}}
+	for i := range 129 {
+		req.Tools = append(req.Tools, agent.ToolDefinition{Wire: agent.WireFunction, Name: fmt.Sprint("t", i)})
+	}
+	_, err := m.Respond(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), "length 129 instead; give the agent fewer tools") {
+		t.Error(err)
+	}
+}
+
+// A turn of more calls than OpenAI takes in one message is sent as several messages, each with its outputs.
+func TestManyCallsInOneTurn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, says("fine"))
+	m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+	items := []agent.Item{agent.UserMessage("x")}
+	for i := range 300 {
+		items = append(items, agent.Item{
+			Type: agent.ItemFunctionCall, CallID: fmt.Sprint("call_", i), Name: "count", Arguments: "{}",
+		})
+	}
+	for i := range 300 {
+		items = append(items, agent.Item{
+			Type: agent.ItemFunctionCallOutput, CallID: fmt.Sprint("call_", i), Output: "1",
+		})
+	}
+	if _, err := m.Respond(t.Context(), &agent.ModelRequest{Items: items}); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.Requests()[0].Outputs()); n != 300 {
+		t.Errorf("%d of 300 outputs were sent", n)
+	}
+}
+
+// A call with a name that no tool can have is answered, and the conversation goes on: OpenAI refuses such names in what
+// the model is said to have called. It refuses long ids too, which other servers make.
+func TestCallsThatOpenAIRefusesToHear(t *testing.T) {
+	t.Parallel()
+	id := "chatcmpl-tool-0123456789abcdef0123456789abcdef"
+	for _, name := range []string{"multi_tool_use.parallel", "", strings.Repeat("n", 65), "pay"} {
+		s := serve(t, says("fine"))
+		m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
+		call := agent.Item{Type: agent.ItemFunctionCall, CallID: id, Name: name, Arguments: "{}"}
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{
+			agent.UserMessage("x"), call, {Type: agent.ItemFunctionCallOutput, CallID: id, Output: "no such tool"},
+		}})
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		for at, raw := range s.Requests()[0].Outputs() {
+			if raw != "no such tool" || len(at) > 40 {
+				t.Errorf("%q: call %s has the output %q", name, at, raw)
+			}
+		}
+	}
+}
