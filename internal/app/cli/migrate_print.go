@@ -49,6 +49,16 @@ func (c *migrateCommand) explain(which string, err error) error {
 		return app.Misconfigured(fmt.Errorf("%s: there is no %s; FROM is the store to move, as COUNTERSIGN_STORE "+
 			"names it for the bot", about, what))
 	}
+	if which == "TO" {
+		switch { // its advice is for a store that a bot works on
+		case errors.Is(err, store.ErrPlain):
+			return app.Misconfigured(fmt.Errorf("%s: it was begun without encryption: run the command as it was "+
+				"begun, with --plain or without COUNTERSIGN_ENCRYPTION_KEYS, or name another TO", about))
+		case errors.Is(err, store.ErrKeys):
+			return app.Misconfigured(fmt.Errorf("%s: %w; it was begun encrypted: run the command as it was begun, "+
+				"with the same COUNTERSIGN_ENCRYPTION_KEYS and without --plain, or name another TO", about, err))
+		}
+	}
 	err = fmt.Errorf("%s: %w", about, err)
 	broken, isBroken := errors.AsType[*approvals.AuditError](err)
 	switch {
