@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -65,6 +66,9 @@ func (c *migrateCommand) explain(which string, err error) error {
 	case isBroken:
 		return fmt.Errorf("%w\nThe audit trail does not hold (%s): nothing of it is handed over as moved. "+
 			"\"countersign audit verify\" on FROM says more", err, broken.Kind)
+	case which == "" && (errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrDamagedRecord)):
+		return fmt.Errorf("%s; the same command again ends in the same way. If that is FROM, begin again with its "+
+			"newest backup; in either case name another TO", strings.ReplaceAll(err.Error(), store.MendDamaged, ""))
 	case errors.Is(err, store.ErrInUse), errors.Is(err, transfer.ErrInUse):
 		return fmt.Errorf("%w; stop the bot first: a store is moved while nobody works on it", err)
 	case errors.Is(err, transfer.ErrNotEmpty):
