@@ -73,7 +73,7 @@ func inputFields(asked []agent.Field, secret []string) (fields []InputField) {
 	for _, f := range asked {
 		fields = append(fields, InputField{
 			Name: f.Name, Type: f.Type, Description: f.Description, Required: f.Required, Enum: f.Enum,
-			Schema: f.Schema, Proposal: f.Proposal, Secret: slices.Contains(secret, f.Name),
+			Schema: compact(f.Schema), Proposal: f.Proposal, Secret: slices.Contains(secret, f.Name),
 		})
 	}
 	return fields

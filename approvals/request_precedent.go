@@ -89,7 +89,7 @@ func (r *Request) comparedWith(before *Request) *Precedent {
 		{"its description", before.Tool.Description != r.Tool.Description},
 		{"its version", before.Tool.Version != r.Tool.Version},
 		{"what it is bound to", !slices.Equal(before.Tool.Binding, r.Tool.Binding)},
-		{"what it takes", !bytes.Equal(before.Schema, r.Schema)},
+		{"what it takes", !bytes.Equal(compact(before.Schema), compact(r.Schema))},
 	} {
 		if part.differs {
 			p.Parts = append(p.Parts, part.name)

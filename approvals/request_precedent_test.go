@@ -47,6 +47,8 @@ func TestComparedWith(t *testing.T) {
 			[]string{"what it is bound to"}},
 		"its schema": {call(`{}`), call(`{}`, func(r *Request) { r.Schema = json.RawMessage(`{"a":1}`) }), nil,
 			[]string{"what it takes"}},
+		"white space in its schema, as before": {call(`{}`, func(r *Request) { r.Schema = json.RawMessage("{ }") }),
+			call(`{}`), nil, nil},
 		"something else of it": {call(`{}`), call(`{}`, func(r *Request) { r.Definition = agent.Digest{1} }), nil,
 			[]string{"its definition"}},
 		"a part and its digest": {call(`{}`), call(`{}`, func(r *Request) {
@@ -68,6 +70,22 @@ func TestComparedWith(t *testing.T) {
 			strings.Contains(string(raw), "1234") {
 			t.Errorf("%s: %s, %v", name, raw, err)
 		}
+	}
+}
+
+// TestSchemasWithoutWhiteSpace: what records hold of a tool's schema has no white space between its parts, however its
+// server wrote it: stores need not keep that.
+func TestSchemasWithoutWhiteSpace(t *testing.T) {
+	t.Parallel()
+	var r Request
+	tool := &agent.Tool{Parameters: json.RawMessage(`{ "type" : "object" }`)}
+	r.present(t.Context(), tool, &agent.ToolCall{}, "", nil)
+	if got := string(r.Schema); got != `{"type":"object"}` {
+		t.Errorf("the tool's: %s", got)
+	}
+	fields := inputFields([]agent.Field{{Schema: json.RawMessage(`{ "type" : "string" }`)}, {}}, nil)
+	if got := string(fields[0].Schema); got != `{"type":"string"}` || fields[1].Schema != nil {
+		t.Errorf("those of fields: %s, %q", got, fields[1].Schema)
 	}
 }
 

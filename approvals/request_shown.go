@@ -45,7 +45,7 @@ func (r *Request) present(
 	if tool != nil {
 		r.Order = propertyOrder(tool.Parameters)
 		if len(tool.Parameters) <= maxSchema {
-			r.Schema = tool.Parameters
+			r.Schema = compact(tool.Parameters)
 		}
 	}
 	r.retitle(tool, call)
@@ -53,6 +53,15 @@ func (r *Request) present(
 	if r.Kind == agent.Confirm && r.Original == nil {
 		r.Like = r.likeness(earlier)
 	}
+}
+
+// compact returns raw JSON as a record holds it, without white space between its parts, whoever wrote it.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // whyAsked asks the tool why its gate asks. One that panics says nothing.

@@ -75,6 +75,9 @@ func Waits(err error) bool {
 	return unconnected || errors.Is(err, pgstore.ErrStandby)
 }
 
+// ErrDamagedRecord says of a record in a database that it is not what was written.
+var ErrDamagedRecord = pgstore.ErrDamaged
+
 // Stats are the numbers of a store in a database; see pgstore.Stats.
 type Stats = pgstore.Stats
 

@@ -39,6 +39,53 @@ func TestMoveThroughPostgres(t *testing.T) {
 	}
 }
 
+// TestMoveWhiteSpaceInARecord moves a request as earlier versions have kept it, with a schema as the tool's server had
+// written it: a database keeps JSON within a record without white space. A state it keeps as it is.
+func TestMoveWhiteSpaceInARecord(t *testing.T) {
+	t.Parallel()
+	const written = "{ \"type\" : \"object\" }"
+	first, database := "bolt:"+filepath.Join(t.TempDir(), "first.db"), pgdev.Start(t).Database(t)
+	s, err := Open(t.Context(), first, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(t.Context(), func(tx approvals.Tx) error {
+		r := &approvals.Request{RequestHead: approvals.RequestHead{Workspace: "T1", ID: "req_1", Run: "run_1"}}
+		r.Arguments, r.Schema = json.RawMessage(`{}`), json.RawMessage(written)
+		return errors.Join(tx.PutRequest(r),
+			tx.PutState("T1", "run_1", agent.Delta{Head: json.RawMessage(written)}))
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	last := "bolt:" + filepath.Join(t.TempDir(), "last.db")
+	there, back := moved(t, first, database, nil), moved(t, database, last, nil)
+	if !slices.Equal(there.Kinds, back.Kinds) {
+		t.Errorf("moved there:\n%+v\nand back:\n%+v", there, back)
+	}
+	const compact = `{"type":"object"}`
+	for _, c := range []struct {
+		a, b transfer.Record
+		same bool
+	}{
+		{transfer.State{Head: json.RawMessage(written)}, transfer.State{Head: json.RawMessage(compact)}, false},
+		{whiteSpace(written), whiteSpace(compact), true},
+		{whiteSpace(written), whiteSpace(`{"type":"obj ect"}`), false},
+		{whiteSpace("no JSON"), whiteSpace("noJSON"), false},
+	} {
+		if same := string(transfer.Form(c.a)) == string(transfer.Form(c.b)); same != c.same {
+			t.Errorf("%+v and %+v have the same form: %v", c.a, c.b, same)
+		}
+	}
+}
+
+// whiteSpace is a request with such a schema.
+func whiteSpace(schema string) transfer.Record {
+	return transfer.Request{Request: &approvals.Request{
+		RequestContent: approvals.RequestContent{Schema: json.RawMessage(schema)},
+	}}
+}
+
 // frozen is a file of an earlier version, brought up to date.
 func frozen(t *testing.T) string {
 	t.Helper()

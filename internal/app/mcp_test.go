@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"countersign/internal/pgdev"
 )
 
 // libraryYAML has an MCP server that is slow to leave: a shell that serves and then sleeps. It notes its process.
@@ -214,4 +216,22 @@ mcp_servers:`, 1)
 	if out, complaint, code := w.run("check", "--offline"); code != 0 {
 		t.Errorf("without --mcp: %d\n%s%s", code, out, complaint)
 	}
+}
+
+// TestMCPSchemaWithWhiteSpace: a server may write its schemas with white space, as many do, and the store that asks
+// about its tools is moved into a database all the same.
+func TestMCPSchemaWithWhiteSpace(t *testing.T) {
+	fileOnly(t, "it is about leaving a file")
+	t.Parallel()
+	w := newLibrary(t)
+	w.write("countersign.yaml", strings.ReplaceAll(libraryYAML, `"$0" demo-mcp .;`,
+		`"$0" demo-mcp . | sed -u "s/\"inputSchema\":{/\"inputSchema\": { /g";`)+anybody)
+	bot := w.start()
+	thread := w.mention("publish alpha")
+	w.mustClick(ben, w.card(thread, 1), "approve")
+	w.answer(thread, "Published as published/alpha.md.")
+	if code := bot.stop(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+	w.must("migrate", "bolt:countersign.db", pgdev.Start(t).Database(t))
 }

@@ -170,6 +170,18 @@ func TestRestoreByALink(t *testing.T) {
 			t.Errorf("%s: %d\n%s%s", args, code, out, complaint)
 		}
 	}
+	// A file keeps its disk, so that what was there stays beside what is there now, and not beside the link. Each
+	// restore keeps its own, however soon it comes.
+	for range 3 {
+		out, complaint, code := w.with("COUNTERSIGN_STORE=bolt:link.db", "restore", "--force", "copy.db")
+		if code != 0 || !strings.Contains(out, "is kept: disk/real.db.before-restore-") &&
+			!strings.Contains(out, filepath.Join(w.dir, "disk", "real.db.before-restore-")) {
+			t.Errorf("%d\n%s%s", code, out, complaint)
+		}
+	}
+	if kept, err := filepath.Glob(filepath.Join(w.dir, "disk", "real.db.before-restore-*")); len(kept) != 4 {
+		t.Errorf("kept are %q, %v", kept, err)
+	}
 	if info, err := os.Lstat(filepath.Join(w.dir, "disk", "real.db")); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("where the link leads: %v, %v", info, err)
 	}

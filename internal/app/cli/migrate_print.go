@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -49,12 +50,25 @@ func (c *migrateCommand) explain(which string, err error) error {
 		return app.Misconfigured(fmt.Errorf("%s: there is no %s; FROM is the store to move, as COUNTERSIGN_STORE "+
 			"names it for the bot", about, what))
 	}
+	if which == "TO" {
+		switch { // its advice is for a store that a bot works on
+		case errors.Is(err, store.ErrPlain):
+			return app.Misconfigured(fmt.Errorf("%s: it was begun without encryption: run the command as it was "+
+				"begun, with --plain or without COUNTERSIGN_ENCRYPTION_KEYS, or name another TO", about))
+		case errors.Is(err, store.ErrKeys):
+			return app.Misconfigured(fmt.Errorf("%s: %w; it was begun encrypted: run the command as it was begun, "+
+				"with the same COUNTERSIGN_ENCRYPTION_KEYS and without --plain, or name another TO", about, err))
+		}
+	}
 	err = fmt.Errorf("%s: %w", about, err)
 	broken, isBroken := errors.AsType[*approvals.AuditError](err)
 	switch {
 	case isBroken:
 		return fmt.Errorf("%w\nThe audit trail does not hold (%s): nothing of it is handed over as moved. "+
 			"\"countersign audit verify\" on FROM says more", err, broken.Kind)
+	case which == "" && (errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrDamagedRecord)):
+		return fmt.Errorf("%s; the same command again ends in the same way. If that is FROM, begin again with its "+
+			"newest backup; in either case name another TO", strings.ReplaceAll(err.Error(), store.MendDamaged, ""))
 	case errors.Is(err, store.ErrInUse), errors.Is(err, transfer.ErrInUse):
 		return fmt.Errorf("%w; stop the bot first: a store is moved while nobody works on it", err)
 	case errors.Is(err, transfer.ErrNotEmpty):

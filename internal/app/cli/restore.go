@@ -128,7 +128,11 @@ func (c *restoreCommand) admit(ctx context.Context, at store.Place) (aside strin
 		return "", app.Misconfigured(fmt.Errorf("restore: there is a store at %s; --force replaces it and keeps its "+
 			"file", path))
 	}
-	return path + ".before-restore-" + time.Now().UTC().Format("20060102T150405Z"), nil
+	file, err := filepath.EvalSymlinks(path) // a link may lead to another disk
+	if err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	return file + ".before-restore-" + time.Now().UTC().Format("20060102T150405.000Z"), nil
 }
 
 // replace copies the backup beside the store, checks the copy and exchanges the files.

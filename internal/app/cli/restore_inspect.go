@@ -20,6 +20,7 @@ type restored struct {
 	pending  int       // requests
 	begun    int       // calls that nobody knows the outcome of
 	approved int       // calls that have not begun
+	messages int       // that wait to be delivered
 }
 
 // inspect checks a copy of a backup whole. It closes f where it has to write to it: f holds a reader's lock.
@@ -55,7 +56,7 @@ func (p *Program) inspect(ctx context.Context, f *os.File) (*restored, error) {
 				return err
 			}
 		}
-		return r.countRuns(tx)
+		return errors.Join(r.countRuns(tx), r.countMessages(tx))
 	})
 	return r, err
 }
@@ -88,10 +89,18 @@ func (r *restored) count(tx approvals.Tx, ws approvals.WorkspaceID) error {
 	}
 }
 
+// countMessages counts what waits to be delivered, in all workspaces.
+func (r *restored) countMessages(tx approvals.Tx) (err error) {
+	r.messages, _, err = tx.Undelivered(all)
+	return err
+}
+
+// all is more than there is of anything.
+const all = 1 << 30
+
 // countRuns counts the runs that a worker takes up, and their calls.
 func (r *restored) countRuns(tx approvals.Tx) error {
 	forever := tx.Now().AddDate(100, 0, 0)
-	const all = 1 << 30
 	runs, err := tx.LapsedLeases(forever, forever, all)
 	if err != nil {
 		return err
@@ -139,6 +148,8 @@ func (r *restored) lines() []string {
 		"calls were approved and had not begun: they are carried out, also if they were carried out since")
 	add(r.pending, "request waits for people, also if it was answered since",
 		"requests wait for people, also if they were answered since")
+	add(r.messages, "message, or change of one, waits to be sent: it is, also if it was since",
+		"messages, or changes of some, wait to be sent: they are, also if they were since")
 	if len(lines) == 1 {
 		lines[0] = strings.TrimSuffix(lines[0], " At the next start:") + " Nothing was under way."
 	}

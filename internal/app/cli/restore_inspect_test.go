@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +54,36 @@ func TestRestoredCallsThatAreCarriedOut(t *testing.T) {
 	}
 	if got.queued != 1 || got.approved != 2 {
 		t.Errorf("%d runs and %d calls go on, want 1 and 2", got.queued, got.approved)
+	}
+}
+
+// TestRestoredMessages: what waits to be sent is under way too.
+func TestRestoredMessages(t *testing.T) {
+	t.Parallel()
+	st, err := boltstore.Open(filepath.Join(t.TempDir(), "countersign.db"), boltstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	var got restored
+	err = st.Update(t.Context(), func(tx approvals.Tx) error {
+		for _, n := range []*approvals.Notification{
+			{Workspace: "T1", ID: "ntf_1", Created: time.Now()},
+			{Workspace: "T2", ID: "ntf_1", Created: time.Now()},
+			{Workspace: "T2", ID: "ntf_2", Created: time.Now(), Dead: time.Now()},
+		} {
+			if err := tx.PutNotification(n); err != nil {
+				return err
+			}
+		}
+		return got.countMessages(tx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "\n  2 messages, or changes of some, wait to be sent: they are, also if they were since\n"
+	said := strings.Join(got.lines(), "\n")
+	if strings.Contains(said, "Nothing was under way") || !strings.Contains(said, want) {
+		t.Errorf("it says:\n%s", said)
 	}
 }
