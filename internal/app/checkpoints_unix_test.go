@@ -60,3 +60,25 @@ func TestCheckpointFolderThatHangs(t *testing.T) {
 		t.Errorf("when it answers: %v", err)
 	}
 }
+
+// TestAuditKeyIsAPipe: a pipe that nobody writes into is refused like a folder, and does not hold up the start.
+func TestAuditKeyIsAPipe(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "audit.pem")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := (&Config{AuditKey: name}).signingKey()
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if err == nil || !strings.Contains(err.Error(), "is no file") {
+			t.Errorf("a pipe as key: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a pipe as key holds up the start")
+	}
+}

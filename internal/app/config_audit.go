@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"syscall"
 
 	"countersign/approvals"
 	"countersign/store"
@@ -37,7 +38,7 @@ func (c *Config) checkAudit(p *problems) {
 
 // signingKey reads the key that signs checkpoints. Nobody else may read it.
 func (c *Config) signingKey() (ed25519.PrivateKey, error) {
-	f, err := os.Open(c.AuditKey)
+	f, err := os.OpenFile(c.AuditKey, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is refused, and not waited for
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,8 @@ func (c *migrateCommand) explain(which string, err error) error {
 		return fmt.Errorf("%w; FROM is whole and TO is not to be used: remove TO and begin again", err)
 	case errors.Is(err, store.ErrHalf), errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported),
 		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
-		errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder), errors.Is(err, store.ErrRefused):
+		errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder), errors.Is(err, approvals.ErrNewer),
+		errors.Is(err, store.ErrRefused):
 		return app.Misconfigured(err)
 	case errors.Is(err, context.Canceled), c.began:
 		return fmt.Errorf("%w; FROM is unchanged: run the same command again, which goes on where it was", err)

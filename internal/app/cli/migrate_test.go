@@ -100,6 +100,9 @@ func TestMigrateDamaged(t *testing.T) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
+	if err := (&migrateCommand{}).explain("FROM", approvals.ErrNewer); !errors.Is(err, app.ErrConfig) {
+		t.Errorf("a store of a newer version is nothing that another try mends: %v", err)
+	}
 	if said := (&migrateCommand{began: true}).explain("", errors.New("no room")).Error(); // the control
 	!strings.Contains(said, "goes on where it was") {
 		t.Error(said)
