@@ -158,9 +158,10 @@ func (s *stage) show(r *approvals.Request) slackdev.Message {
 }
 
 func cardNotification(r *approvals.Request) *approvals.Notification {
+	own := *r // as a worker reads a record of its own for each notification
 	return &approvals.Notification{
 		Workspace: r.Workspace, ID: approvals.NotificationID("ntf_" + string(r.ID)), Kind: approvals.NotifyCard,
-		Place: r.Place, Run: r.Run, Request: r.ID, Created: time.Now(), Card: r,
+		Place: r.Place, Run: r.Run, Request: r.ID, Created: time.Now(), Card: &own,
 	}
 }
 

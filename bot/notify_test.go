@@ -90,6 +90,7 @@ func TestCardOfADeadProcessIsFound(t *testing.T) {
 	}
 	// What is found is brought up to date: meanwhile the request may have ended.
 	r.Status, r.Settled, r.Version = approvals.RequestCancelled, time.Now(), 2
+	*n.Card = *r
 	if _, err := s.bot.Notify(s.ctx(), n); err != nil {
 		t.Fatal(err)
 	}
@@ -226,13 +227,12 @@ func TestEveryCopyIsUpdatedAndRepeatsAreHarmless(t *testing.T) {
 	for range 2 {
 		n := cardNotification(r)
 		n.ID = approvals.NotificationID(fmt.Sprint("ntf_", len(r.Cards)))
-		held := r.Cards
-		r.Cards = nil
+		n.Card.Cards = nil
 		d, err := s.bot.Notify(s.ctx(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Cards = append(held, approvals.Card{Channel: d.Channel, Message: d.Message})
+		r.Cards = append(r.Cards, approvals.Card{Channel: d.Channel, Message: d.Message})
 	}
 	r.Status, r.Settled, r.Version = approvals.RequestExpired, time.Now(), 2
 	for range 3 {
