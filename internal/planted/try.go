@@ -86,11 +86,7 @@ func (s shared) try(ctx context.Context, b bug) (red []string, err error) {
 }
 
 func (b bug) run(ctx context.Context, root, list string) (red []string, err error) {
-	args := []string{"-json"}
-	if b.red == "" {
-		args = append(args, "-failfast") // one that has noticed is enough; a group is held against all others
-	}
-	cmd := goTest(ctx, root, list, append(args, b.test...))
+	cmd := goTest(ctx, root, list, append([]string{"-json"}, b.test...))
 	cmd.Env = append(os.Environ(), variable+"="+b.name)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
