@@ -62,16 +62,17 @@ func (e *EffectRecord) Outcome() Outcome {
 
 // inNumbers is the status in words, behind a colon; nothing where the tool has told none.
 func (e *EffectRecord) inNumbers() string {
-	if words := inWords(e.Status); words != "" {
+	if words := e.inWords(); words != "" {
 		return ": " + words
 	}
 	return ""
 }
 
-// inWords is the status in words, and what it leaves open.
-func inWords(s toolstatus.Status) string {
-	if s.MayHaveActed() {
-		return s.String() + ", it may have acted all the same"
+// inWords is the status in words, with what it leaves open of a call that people had a say in. Others mostly read, and
+// a server that is in trouble has done nothing then.
+func (e *EffectRecord) inWords() string {
+	if e.Request != "" || e.Grant != "" || e.Review {
+		return e.Status.InFull()
 	}
-	return s.String()
+	return e.Status.String()
 }

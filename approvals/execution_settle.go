@@ -230,7 +230,7 @@ func (c *txn) drop(r *RequestHead, to RequestStatus, note string) error {
 func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err error) {
 	for _, question := range x.asked {
 		if question.Kind == agent.OutcomeUnknown {
-			done, err := c.inDoubt(question, earlier)
+			done, err := c.recordDoubt(question, earlier)
 			if err != nil {
 				return false, err
 			}
@@ -301,22 +301,20 @@ func (c *txn) pose(r *Request, actor string) error {
 	return nil
 }
 
-// inDoubt records of the call that is asked about that nobody knows what came of it. It reports whether the output of
-// the call is recorded: then nothing is in doubt.
-func (c *txn) inDoubt(q *Request, earlier []*RequestHead) (finished bool, err error) {
+// recordDoubt records of the call that is asked about that nobody knows what came of it, unless the output of the call
+// is recorded: then nothing is in doubt.
+func (c *txn) recordDoubt(q *Request, earlier []*RequestHead) (finished bool, err error) {
 	effects, err := c.EffectsOfRun(c.ws, q.Run)
 	if err != nil {
 		return false, err
 	}
-	about := slices.DeleteFunc(effects, func(e *EffectRecord) bool {
-		return e.Interruption != q.Interruption || e.Kind == agent.KindAgent
-	})
-	if slices.ContainsFunc(about, func(e *EffectRecord) bool { return !e.Done.IsZero() }) {
+	about := func(e *EffectRecord) bool { return e.Interruption == q.Interruption && e.Kind != agent.KindAgent }
+	if slices.ContainsFunc(effects, func(e *EffectRecord) bool { return about(e) && !e.Done.IsZero() }) {
 		return true, nil
 	}
-	for _, e := range about {
-		if fateOf(e, earlier).outcome != OutcomeRunning {
-			continue // this was recorded before
+	for _, e := range effects {
+		if !about(e) || fateOf(e, earlier).outcome != OutcomeRunning {
+			continue // it is of another call, or this was recorded before
 		}
 		open, err := c.effectEntry(e, AuditEffectUnknown)
 		if err != nil {

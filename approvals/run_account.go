@@ -153,7 +153,7 @@ func account(requests []*RequestHead, unanswered []RequestID, calls []callFate) 
 	said := make(map[Outcome][]string)
 	for _, f := range calls {
 		name := names.of(f.Tool, f.Interruption)
-		if words := inWords(f.Status); words != "" && !f.Done.IsZero() {
+		if words := f.inWords(); words != "" && !f.Done.IsZero() {
 			name += " (" + words + ")"
 		}
 		said[f.outcome] = append(said[f.outcome], name)

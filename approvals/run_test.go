@@ -491,24 +491,34 @@ func TestFailuresAreToldInPlainWords(t *testing.T) {
 // unless they are told that it may have acted.
 func TestFailedRunSaysWhatAnAnswerLeavesOpen(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]string{
-		422: "Failed before that: note (HTTP 422).",
-		504: "Failed before that: note (HTTP 504, it may have acted all the same).",
+	for _, c := range []struct {
+		tool   int
+		asks   bool
+		status int
+		want   string
+	}{
+		{0, true, 422, "pay (HTTP 422)."},
+		{0, true, 504, "pay (HTTP 504, it may have acted all the same)."},
+		{1, false, 504, "note (HTTP 504)."}, // nobody is asked about it, as about what only reads
 	} {
 		b := newBench(t)
 		tools := b.tools()
-		tools[1].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
-			return agent.ToolOutput{Text: "no", Failed: true, Status: toolstatus.Status{HTTP: status}}, nil
+		tools[c.tool].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{Text: "no", Failed: true, Status: toolstatus.Status{HTTP: c.status}}, nil
 		}
 		b.agent(model(func(r *agent.ModelRequest) ([]agent.Item, error) {
-			if len(r.Items) > 1 {
+			if len(outputs(r)) > 0 {
 				return nil, plain{errors.New("overloaded")}
 			}
-			return []agent.Item{call("c1", "note", `{}`)}, nil
+			return []agent.Item{call("c1", tools[c.tool].Name, `{"amount":5}`)}, nil
 		}), tools...)
 		b.start()
-		if got := b.reaches(b.submit(), approvals.RunFailed).Failure; !strings.HasSuffix(got, want) {
-			t.Errorf("%d: %q, want %q", status, got, want)
+		id := b.submit()
+		if c.asks {
+			b.must(b.question(id), bob, approvals.Approve, "")
+		}
+		if got := b.reaches(id, approvals.RunFailed).Failure; !strings.HasSuffix(got, "Failed before that: "+c.want) {
+			t.Errorf("%d: %q, want %q", c.status, got, c.want)
 		}
 	}
 }

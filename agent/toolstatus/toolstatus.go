@@ -58,6 +58,14 @@ func (s Status) MayHaveActed() bool {
 	return s.HTTP >= 301 && s.HTTP <= 303 || s.HTTP == 408 || s.HTTP >= 500
 }
 
+// InFull is String, and says of a call that MayHaveActed so too.
+func (s Status) InFull() string {
+	if s.MayHaveActed() {
+		return s.String() + ", it may have acted all the same"
+	}
+	return s.String()
+}
+
 // LinesOf counts the lines of a text; the last one need not end.
 func LinesOf(text string) int {
 	n := strings.Count(text, "\n")

@@ -68,11 +68,7 @@ func callLine(r *approvals.RequestHead) string {
 
 // inNumbers is how the call ended as far as its tool has told, behind a colon.
 func inNumbers(r *approvals.RequestHead) string {
-	words := r.OutcomeStatus.String()
-	switch {
-	case r.OutcomeStatus.MayHaveActed():
-		return ": " + words + ", it may have acted all the same"
-	case words != "":
+	if words := r.OutcomeStatus.InFull(); words != "" {
 		return ": " + words
 	}
 	return ""
