@@ -60,7 +60,7 @@ func (s *Store) upToDate(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	river, err := s.riverMigrator()
+	river, err := s.riverMigrator(ctx)
 	if err != nil {
 		return false, err
 	}

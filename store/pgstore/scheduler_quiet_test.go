@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -9,12 +10,14 @@ import (
 	"time"
 )
 
-// TestRiverIsQuiet: what River says every second during an outage is said once a minute; other messages are said.
+// TestRiverIsQuiet: what River says every second during an outage is said once a minute; other messages are said. What
+// it says when it has been ended, of connections that it closes itself, is not.
 func TestRiverIsQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := quiet(slog.New(slog.NewTextHandler(&out, nil))).With("service", "river")
+		ctx, cancel := context.WithCancel(t.Context())
+		log := quiet(ctx, slog.New(slog.NewTextHandler(&out, nil))).With("service", "river")
 		for range 120 {
 			log.Error("cannot fetch jobs")
 			log.Info("all is well")
@@ -26,6 +29,11 @@ func TestRiverIsQuiet(t *testing.T) {
 		}
 		if strings.Contains(out.String(), "all is well") || !strings.Contains(out.String(), "something else") {
 			t.Errorf("said: %s", out.String())
+		}
+		cancel()
+		log.Error("the connection that I close is closed")
+		if strings.Contains(out.String(), "that I close") {
+			t.Errorf("said after its end: %s", out.String())
 		}
 	})
 }

@@ -124,14 +124,18 @@ func (w *reminderWorker) Work(ctx context.Context, j *river.Job[reminder]) error
 }
 
 // quiet passes on what an operator should know of what River says, and the same message once a minute: while the
-// database cannot be reached River says so every second.
-func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler(), new(sync.Map)}) }
+// database cannot be reached River says so every second. When ctx has ended, which ends River, it passes on nothing:
+// River, ended while it begins to listen, reports the connection that it closes itself as lost.
+func quiet(ctx context.Context, log *slog.Logger) *slog.Logger {
+	return slog.New(warnings{log.Handler(), ctx.Done(), new(sync.Map)})
+}
 
 const saidAgain = time.Minute
 
 type warnings struct {
 	slog.Handler
-	said *sync.Map // of each message, when
+	ended <-chan struct{}
+	said  *sync.Map // of each message, when
 }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
@@ -139,6 +143,11 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 }
 
 func (w warnings) Handle(ctx context.Context, r slog.Record) error {
+	select {
+	case <-w.ended:
+		return nil
+	default:
+	}
 	if before, ok := w.said.Load(r.Message); ok && r.Time.Sub(before.(time.Time)) < saidAgain {
 		return nil
 	}
@@ -147,10 +156,10 @@ func (w warnings) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (w warnings) WithAttrs(a []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(a), w.said}
+	return warnings{w.Handler.WithAttrs(a), w.ended, w.said}
 }
 func (w warnings) WithGroup(name string) slog.Handler {
-	return warnings{w.Handler.WithGroup(name), w.said}
+	return warnings{w.Handler.WithGroup(name), w.ended, w.said}
 }
 
 // runRiver has River pass reminders on until ctx ends. While the database cannot be reached it tries again.
@@ -197,7 +206,7 @@ func startRiver(
 		Schema:                      schema,
 		Queues:                      map[string]river.QueueConfig{reminderQueue: {MaxWorkers: fetchedAtOnce}},
 		Workers:                     workers,
-		Logger:                      quiet(s.jobs.log),
+		Logger:                      quiet(ctx, s.jobs.log),
 		PollOnly:                    poll,
 		FetchCooldown:               fetchPause,
 		FetchPollInterval:           pollEvery,

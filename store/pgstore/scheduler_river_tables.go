@@ -24,7 +24,7 @@ func isSearchIndex(name string) bool {
 
 // migrateRiver brings River's tables, which lie beside ours, up to date. One process at a time does it.
 func (s *Store) migrateRiver(ctx context.Context) error {
-	m, err := s.riverMigrator()
+	m, err := s.riverMigrator(ctx)
 	if err == nil {
 		err = s.migrateRiverBy(ctx, m)
 	}
@@ -34,9 +34,9 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) riverMigrator() (*rivermigrate.Migrator[pgx.Tx], error) {
+func (s *Store) riverMigrator(ctx context.Context) (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(s.work),
-		&rivermigrate.Config{Schema: s.schema, Logger: quiet(s.cfg.Logger)})
+		&rivermigrate.Config{Schema: s.schema, Logger: quiet(ctx, s.cfg.Logger)})
 }
 
 func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) error {
