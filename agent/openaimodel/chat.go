@@ -36,9 +36,9 @@ func (c *chat) adapt(e *Error) bool {
 	case refused("stream_options"):
 		c.noUsage.Store(true)
 	case e.Code == "string_above_max_length" && strings.HasSuffix(e.param, ".description"):
-		return !c.short.Swap(true)
+		c.short.Store(true)
 	case e.refusesChoice():
-		return !c.loose.Swap(true)
+		c.loose.Store(true)
 	default:
 		return false
 	}

@@ -300,7 +300,7 @@ func TestChatOlderServers(t *testing.T) {
 		bodies = append(bodies, "")
 		return answer(400, `{"error":{"message":"stream_options"}}`), nil
 	}), func(c *openaimodel.Config) { c.Streaming, c.API = true, openaimodel.ChatCompletions })
-	if _, err := stubborn.Respond(t.Context(), &agent.ModelRequest{}); err == nil || len(bodies) != 4 {
+	if _, err := stubborn.Respond(t.Context(), &agent.ModelRequest{}); err == nil || len(bodies) != 5 {
 		t.Errorf("a server that refuses what is not sent: %v after %d requests", err, len(bodies))
 	}
 }

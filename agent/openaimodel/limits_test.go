@@ -3,7 +3,10 @@ package openaimodel_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"countersign/agent"
@@ -72,6 +75,52 @@ func TestLongDescription(t *testing.T) {
 	}
 	if fmt.Sprint(sent) != "[1500 1023 1023]" {
 		t.Errorf("of 1500 characters were sent %v", sent)
+	}
+}
+
+// Runs that begin together, as after a start, are refused together: what the server refuses of one is left out of all.
+func TestRefusedTogether(t *testing.T) {
+	t.Parallel()
+	const choice = `{"error":{"message":"Invalid schema for function 't': schema must have type 'object' and not ` +
+		`have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.","type":"invalid_request_error",` +
+		`"param":"tools[0].function.parameters","code":"invalid_function_parameters"}}`
+	const long = `{"error":{"message":"Invalid 'tools[0].function.description': string too long.",` +
+		`"type":"invalid_request_error","param":"tools[0].function.description","code":"string_above_max_length"}}`
+	tooLong := strings.Repeat("d", 1500)
+	for _, tt := range []struct {
+		api                  openaimodel.API
+		answer, body, refuse string
+	}{
+		{openaimodel.Responses, "text.json", choice, "oneOf"},
+		{openaimodel.ChatCompletions, "chat_text.json", choice, "oneOf"},
+		{openaimodel.ChatCompletions, "chat_text.json", long, tooLong},
+	} {
+		fine := recorded(t, tt.answer)
+		var refused, ended sync.WaitGroup
+		refused.Add(2)
+		m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			if body, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(body), tt.refuse) {
+				return answer(200, fine), err
+			}
+			refused.Done() // both are under way
+			refused.Wait()
+			return answer(400, tt.body), nil
+		}), func(c *openaimodel.Config) { c.API = tt.api })
+		for range 2 {
+			ended.Go(func() {
+				_, err := m.Respond(t.Context(), &agent.ModelRequest{
+					Items: []agent.Item{agent.UserMessage("x")},
+					Tools: []agent.ToolDefinition{{
+						Wire: agent.WireFunction, Name: "t", Description: tooLong,
+						Parameters: json.RawMessage(`{"type":"object","properties":{},"oneOf":[{},{}]}`),
+					}},
+				})
+				if err != nil {
+					t.Errorf("%s: %v", tt.api, err)
+				}
+			})
+		}
+		ended.Wait()
 	}
 }
 

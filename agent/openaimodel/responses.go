@@ -30,7 +30,8 @@ func (a *responsesAPI) adapt(e *Error) bool {
 		return false
 	}
 	if e.refusesChoice() {
-		return !a.loose.Swap(true)
+		a.loose.Store(true)
+		return true
 	}
 	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") ||
 		strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")

@@ -14,8 +14,8 @@ import (
 const (
 	firstWait = 500 * time.Millisecond
 	maxWait   = 8 * time.Second
-	// maxAdapted is how often one call is written anew for what the server refuses.
-	maxAdapted = 3
+	// maxAdapted is how often one call is written anew for what the server refuses: there are four things to leave out.
+	maxAdapted = 4
 )
 
 // ask repeats the call while its fault may pass and the budget lasts. Nothing of a failed attempt is kept, so repeating
