@@ -107,7 +107,7 @@ func TestSynchronousReplica(t *testing.T) {
 	standby := primary.Standby(t)
 	primary.RequireStandby(t)
 	var log lockedBuffer
-	s := openStore(t, primary.URL("postgres")+"&statement_timeout=200",
+	s := openStore(t, primary.URL("postgres")+"&statement_timeout=500",
 		Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if strings.Contains(log.String(), "asynchronous") {
 		t.Errorf("it is warned of: %s", log.String())

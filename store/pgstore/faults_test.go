@@ -134,7 +134,7 @@ func TestTooManyConnections(t *testing.T) {
 // TestStatementTimeout: a statement that takes too long ends the transaction, once, in words.
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, newURL(t)+"&statement_timeout=200", Config{})
+	s := openStore(t, newURL(t)+"&statement_timeout=500", Config{})
 	runs := 0
 	err := s.update(t.Context(), func(t *tx) error {
 		runs++

@@ -60,7 +60,7 @@ func (s *Store) upToDate(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	river, err := s.riverMigrator(ctx)
+	river, err := s.riverMigrator(ctx, s.work)
 	if err != nil {
 		return false, err
 	}

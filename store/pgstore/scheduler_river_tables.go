@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 )
@@ -24,37 +25,50 @@ func isSearchIndex(name string) bool {
 
 // migrateRiver brings River's tables, which lie beside ours, up to date. One process at a time does it.
 func (s *Store) migrateRiver(ctx context.Context) error {
-	m, err := s.riverMigrator(ctx)
-	if err == nil {
-		err = s.migrateRiverBy(ctx, m)
-	}
+	err := func() error {
+		db, err := s.patientPool(ctx)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return s.migrateRiverOn(ctx, db)
+	}()
 	if err != nil {
 		return fmt.Errorf("prepare River's tables: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) riverMigrator(ctx context.Context) (*rivermigrate.Migrator[pgx.Tx], error) {
-	return rivermigrate.New(riverpgxv5.New(s.work),
+// patientPool returns connections for statements that may take longer than any other: they change large tables, or wait
+// for another process that does. One is for a lock.
+func (s *Store) patientPool(ctx context.Context) (*pgxpool.Pool, error) {
+	cfg := s.work.Config()
+	cfg.MaxConns, cfg.MinConns = 2, 0
+	params := cfg.ConnConfig.RuntimeParams
+	params["statement_timeout"], params["lock_timeout"], params[idleTimeout] = "0", "0", "0"
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+func (s *Store) riverMigrator(ctx context.Context, db *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(db),
 		&rivermigrate.Config{Schema: s.schema, Logger: quiet(ctx, s.cfg.Logger)})
 }
 
-func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) error {
+func (s *Store) migrateRiverOn(ctx context.Context, db *pgxpool.Pool) error {
+	m, err := s.riverMigrator(ctx, db)
+	if err != nil {
+		return err
+	}
 	if now, err := m.Validate(ctx, nil); err != nil || now.OK {
 		return err
 	}
 	lock := fnv.New64a()
 	lock.Write([]byte("countersign River " + s.schema))
-	tx, err := s.clicks.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	_, err = tx.Exec(ctx, "set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
-		pgx.QueryExecModeSimpleProtocol)
-	if err != nil {
-		return err
-	}
 	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(lock.Sum64())); err != nil {
 		return err
 	}
@@ -62,14 +76,14 @@ func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx
 		return err // somebody else has done it
 	}
 	var there bool
-	if err := s.work.QueryRow(ctx, "select to_regclass('river_job') is not null").Scan(&there); err != nil {
+	if err := db.QueryRow(ctx, "select to_regclass('river_job') is not null").Scan(&there); err != nil {
 		return err
 	}
 	for _, i := range searchIndexes {
 		if !there {
 			break
 		}
-		_, err := s.work.Exec(ctx, "create index if not exists "+i.name+" on river_job using gin ("+i.column+")")
+		_, err := db.Exec(ctx, "create index if not exists "+i.name+" on river_job using gin ("+i.column+")")
 		if err != nil {
 			return err
 		}
@@ -78,7 +92,7 @@ func (s *Store) migrateRiverBy(ctx context.Context, m *rivermigrate.Migrator[pgx
 		return err
 	}
 	for _, i := range searchIndexes {
-		if _, err := s.work.Exec(ctx, "drop index if exists "+i.name); err != nil {
+		if _, err := db.Exec(ctx, "drop index if exists "+i.name); err != nil {
 			return err
 		}
 	}

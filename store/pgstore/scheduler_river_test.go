@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -119,6 +120,63 @@ func TestRiverUpgrade(t *testing.T) {
 	}
 	if slices.ContainsFunc(indexes(s), isSearchIndex) {
 		t.Errorf("the indexes for searches are there: %q", indexes(s))
+	}
+}
+
+// TestUpgradesArePatient: what changes River's tables may take longer than any statement else, as it does where they
+// are large or somebody holds them.
+func TestUpgradesArePatient(t *testing.T) {
+	t.Parallel()
+	const limit = 200 * time.Millisecond
+	url := newURL(t)
+	s := openJobs(t, url, jobSettings{})
+	m, err := rivermigrate.New(riverpgxv5.New(s.work), &rivermigrate.Config{Schema: s.schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Migrate(t.Context(), rivermigrate.DirectionDown, &rivermigrate.MigrateOpts{MaxSteps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := s.clicks.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Rollback(context.WithoutCancel(t.Context()))
+	_, err = held.Exec(t.Context(), "set local idle_in_transaction_session_timeout = 0; "+
+		"lock table river_migration in share mode", pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(t.Context(), fmt.Sprintf("%s&statement_timeout=%d", url, limit.Milliseconds()), Config{})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	for waited := false; !waited; {
+		select {
+		case err := <-opened:
+			t.Fatalf("opened while somebody held River's tables: %v", err)
+		default:
+		}
+		err := s.work.QueryRow(t.Context(), `select exists (select from pg_locks join pg_stat_activity using (pid)
+			where relation = 'river_migration'::regclass and not granted
+			and query_start < clock_timestamp() - $1::interval) from pg_sleep(0.01)`, 3*limit).Scan(&waited)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := held.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+	if now, err := m.Validate(t.Context(), nil); err != nil || !now.OK {
+		t.Errorf("River's tables are not up to date: %v, %v", now, err)
 	}
 }
 
