@@ -252,6 +252,7 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 			if o.Status == RequestStale && o.AskedAgain == "" && o.asksSame(&r.RequestHead) {
 				o.AskedAgain = r.ID
 				c.touched(o)
+				c.show(o) // it may have become so long before
 			}
 		}
 		if r.Kind != agent.OutcomeUnknown {
