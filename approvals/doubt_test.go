@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -104,6 +105,82 @@ func TestNobodyToAskWhatBecameOfACall(t *testing.T) {
 		}
 		b.store.Close()
 	})
+}
+
+// TestBrokenOffAndNotTakenAnyMore kills the process in the middle of a call, or when its output is recorded and its run
+// does not know, and changes the tool so that it does not take the call any more. The model does not read that the call
+// was not carried out: it may make it again. Nothing is said to be running for ever, and people are told.
+func TestBrokenOffAndNotTakenAnyMore(t *testing.T) {
+	t.Parallel()
+	const told = "c1: It is not known whether this call was carried out, and it will not be tried again."
+	const lost = "Unknown whether it was carried out: pay. " +
+		"It was cut off, and its changed tool does not take it any more: nobody is asked."
+	for name, tt := range map[string]struct {
+		recorded, waits bool
+		outcome         approvals.Outcome
+		said            []string
+	}{
+		"in the middle": {
+			outcome: approvals.OutcomeUnknown, said: []string{lost},
+		},
+		"in the middle, beside another": {
+			outcome: approvals.OutcomeUnknown, said: []string{lost}, waits: true,
+		},
+		"with its output": {
+			outcome: approvals.OutcomeRan, recorded: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			calls := []agent.Item{call("c1", "pay", `{"amount":5}`)}
+			if tt.waits {
+				calls = append(calls, call("c2", "look", `{}`))
+			}
+			b.dying(asks(calls...), "pay", 1)
+			if tt.recorded {
+				b.model(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+					if len(outputs(req)) > 0 {
+						b.mortal.kill()
+					}
+					return asks(calls...)(req)
+				}))
+			}
+			b.start()
+			id := b.submit()
+			b.until("the questions", func() bool { return len(b.pending(id)) == len(calls) })
+			b.reaches(id, approvals.RunWaiting)
+			first := b.pending(id)[0]
+			b.must(first, bob, approvals.Approve, "")
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			tools := b.tools()
+			tools[0].Version = "2"
+			tools[0].Validate = func(json.RawMessage) error { return errors.New("amount must be text") }
+			b.agent(asks(calls...), tools...)
+			b.start()
+			if tt.waits {
+				b.until("the first call to be given up", func() bool { return len(b.doubted()) == 1 })
+				b.knows(id, tt.outcome)
+				b.must(b.question(id), bob, approvals.Approve, "")
+			}
+			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, told) {
+				t.Errorf("the model was told %q, want %q", got, told)
+			}
+			b.knows(id, tt.outcome)
+			if got := b.request(first.ID).Outcome; got != tt.outcome {
+				t.Errorf("the request says %q", got)
+			}
+			b.until("what is to be told", b.delivered)
+			if said := b.surface.texts(approvals.NotifyNotice); !slices.Equal(said, tt.said) {
+				t.Errorf("people are told %q, want %q", said, tt.said)
+			}
+			if got, paid := b.doubted(), b.effects.all(); len(got) != len(tt.said) || paid[0].tool != "pay" {
+				t.Errorf("the trail doubts the attempts %v, carried out %v", got, paid)
+			}
+			b.stop()
+		})
+	}
 }
 
 // knows checks what the record of a run says of its first call.

@@ -147,6 +147,11 @@ func (x *execution) wait(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if x.broken {
+			if err := c.giveUpBroken(r, open); err != nil {
+				return err
+			}
+		}
 		r.Waits = ""
 		if x.became = ActivityOver; !decided && !finished {
 			x.became = ActivityWaiting
@@ -382,7 +387,7 @@ func (c *txn) doubtForGood(run RunID, interruption string, earlier []*RequestHea
 // finish ends the run with its answer.
 func (x *execution) finish(ctx context.Context) error {
 	err := x.end(ctx, ending{
-		to: RunDone, data: auditData{Turns: x.state.Turn()},
+		to: RunDone, data: auditData{Turns: x.state.Turn()}, broken: x.broken,
 		unheard: x.journal != nil && x.journal.unheard() ||
 			slices.ContainsFunc(x.newItems(), asksForProvider),
 	})
