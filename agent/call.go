@@ -58,6 +58,8 @@ type call struct {
 	recorded bool
 	// carriedOut says, beside recorded, that it has been carried out, although its output cannot be used.
 	carriedOut bool
+	// begun says that it has begun, as the application knows; see RunState.Begun.
+	begun bool
 	// unsent says that the provider has not taken the request that told it to carry the call out.
 	unsent bool
 	// next is what lets a call that the provider carries out go with the next request.
@@ -107,7 +109,7 @@ func (c *call) complete() {
 // refuse gives up on a call because of its arguments.
 func (c *call) refuse(err error) {
 	elsewhere := c.Question == ExternalResult && c.Kind != KindAsk // somebody may have carried it out
-	if c.State == callCleared || c.Question == OutcomeUnknown || elsewhere {
+	if c.begun || c.State == callCleared || c.Question == OutcomeUnknown || elsewhere {
 		c.fail(textGaveUp)
 		return
 	}

@@ -161,6 +161,22 @@ func (f *frame) needsTool(c *call) bool {
 	return how.verdict != rejected && how.output == nil
 }
 
+// Begun says of the call with this Interruption.ID that it has begun, which whoever keeps a Journal may know when the
+// state does not: it was saved before. Where the tool was changed since and does not take the call any more, the model
+// reads that nobody knows whether it was carried out, and not that it was not. It has to be said before Rebind, and is
+// not saved. A call that is not of the current turn is passed over.
+func (s *RunState) Begun(interruption string) {
+	if s.empty() {
+		return
+	}
+	_ = s.frame.each(func(f *frame) error {
+		for _, c := range f.calls {
+			c.begun = c.begun || f.interruptionID(c.ID) == interruption
+		}
+		return nil
+	})
+}
+
 // Rebind compares the open calls with the tools that the agents have now. Calls whose definition changed lose their
 // decision and get a new digest; they are returned. When such a call may have begun already, the question about it is
 // OutcomeUnknown. A call whose arguments the tool no longer takes is no longer a question: the model will read why. A

@@ -60,6 +60,12 @@ func (e *EffectRecord) Outcome() Outcome {
 	return OutcomeRan
 }
 
+// carriedOutElsewhere reports whether it is not a tool here that has the effect: an agent's calls have theirs, and a
+// provider's server is told by the provider.
+func (e *EffectRecord) carriedOutElsewhere() bool {
+	return e.Kind == agent.KindAgent || e.Kind == agent.KindHostedMCP
+}
+
 // inNumbers is the status in words, behind a colon; nothing where the tool has told none.
 func (e *EffectRecord) inNumbers() string {
 	if words := e.inWords(); words != "" {

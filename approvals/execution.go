@@ -146,13 +146,9 @@ func (x *execution) takeRecorded(
 	if x.run.StateItems == 0 {
 		return false, nil
 	}
-	var effects []*EffectRecord
-	err = x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
-		effects, err = tx.EffectsOfRun(x.run.Workspace, x.run.ID)
-		return err
-	})
+	effects, err := x.effects(ctx)
 	if err != nil {
-		return false, &storeError{err}
+		return false, err
 	}
 	for _, in := range open {
 		done := slices.ContainsFunc(effects, func(e *EffectRecord) bool {
@@ -174,6 +170,9 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	if x.state != nil {
 		if !x.config.ProviderConversation { // no longer, perhaps
 			x.state.LeaveConversation()
+		}
+		if err := x.recall(ctx); err != nil {
+			return nil, err
 		}
 		if _, err := x.state.Rebind(ctx); err != nil {
 			return nil, err
@@ -221,6 +220,45 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 		return nil, err
 	}
 	return x.start(ctx, append(earlier.items, input...))
+}
+
+// recall tells the state which of its calls have begun since it was saved.
+func (x *execution) recall(ctx context.Context) error {
+	if !slices.ContainsFunc(x.requests, (*Request).begunSince) {
+		return nil
+	}
+	effects, err := x.effects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range effects {
+		if e.carriedOutElsewhere() {
+			continue
+		}
+		x.state.Begun(e.Interruption)
+		x.broken = x.broken || e.Done.IsZero()
+	}
+	return nil
+}
+
+// begunSince reports whether the call that the request allowed may have begun since the run's state was saved.
+func (r *Request) begunSince() bool {
+	if r.Status != RequestApproved || r.Kind == agent.ExternalResult {
+		return false
+	}
+	return r.Outcome == OutcomeRunning || r.Outcome != OutcomeNone && !r.Applied
+}
+
+// effects reads the effects of the run.
+func (x *execution) effects(ctx context.Context) (all []*EffectRecord, err error) {
+	err = x.store.View(WithOneRead(ctx, true), func(tx Tx) (err error) {
+		all, err = tx.EffectsOfRun(x.run.Workspace, x.run.ID)
+		return err
+	})
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	return all, nil
 }
 
 // apply tells the state how requests ended that the run has not taken over yet, in the order in which they did: of two

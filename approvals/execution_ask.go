@@ -293,7 +293,7 @@ func (x *execution) refuse(ctx context.Context, all []unmet) error {
 				return err
 			}
 			if u.in.Kind == agent.OutcomeUnknown {
-				if err := c.doubted(u.in.ID, earlier); err != nil {
+				if err := c.doubtForGood(r.ID, u.in.ID, earlier); err != nil {
 					return err
 				}
 			}

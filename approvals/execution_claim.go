@@ -33,6 +33,7 @@ type execution struct {
 	history  int             // items of earlier runs at the start of the conversation
 	journal  *journal
 	untaken  []string // effects of which the model's provider has not taken the request
+	broken   bool     // a call of the run was begun before, and nothing is recorded of what came of it
 
 	// covered are the grants that calls of the turn were approved under, by interruption. It is not changed while calls
 	// run.

@@ -350,14 +350,14 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 }
 
 // foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had it
-// was given up too early. The run goes on with the output. When the question has been answered already, the place and
-// its memory are told what came of the call.
+// was given up too early. The run goes on with the output. When the question has been answered already, or there was
+// nobody to ask, the place and its memory are told what came of the call.
 func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	requests, err := c.requestsOf(r.ID)
 	if err != nil {
 		return err
 	}
-	late := false
+	late := rec.GivenUp
 	for _, q := range requests {
 		if q.Kind != agent.OutcomeUnknown || q.Interruption != rec.Interruption {
 			continue

@@ -147,6 +147,11 @@ func (x *execution) wait(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if x.broken {
+			if err := c.giveUpBroken(r, open); err != nil {
+				return err
+			}
+		}
 		r.Waits = ""
 		if x.became = ActivityOver; !decided && !finished {
 			x.became = ActivityWaiting
@@ -252,6 +257,7 @@ func (x *execution) ask(c *txn, earlier []*RequestHead) (finished bool, err erro
 			if o.Status == RequestStale && o.AskedAgain == "" && o.asksSame(&r.RequestHead) {
 				o.AskedAgain = r.ID
 				c.touched(o)
+				c.show(o) // it may have become so long before
 			}
 		}
 		if r.Kind != agent.OutcomeUnknown {
@@ -304,27 +310,41 @@ func (c *txn) pose(r *Request, actor string) error {
 // recordDoubt records of the call that is asked about that nobody knows what came of it, unless the output of the call
 // is recorded: then nothing is in doubt.
 func (c *txn) recordDoubt(q *Request, earlier []*RequestHead) (finished bool, err error) {
-	effects, err := c.EffectsOfRun(c.ws, q.Run)
-	if err != nil {
-		return false, err
+	open, finished, err := c.inDoubt(q.Run, q.Interruption, earlier)
+	if err != nil || finished {
+		return finished, err
 	}
-	about := func(e *EffectRecord) bool { return e.Interruption == q.Interruption && e.Kind != agent.KindAgent }
-	if slices.ContainsFunc(effects, func(e *EffectRecord) bool { return about(e) && !e.Done.IsZero() }) {
-		return true, nil
-	}
-	for _, e := range effects {
-		if !about(e) || fateOf(e, earlier).outcome != OutcomeRunning {
-			continue // it is of another call, or this was recorded before
-		}
-		open, err := c.effectEntry(e, AuditEffectUnknown)
+	for _, e := range open {
+		entry, err := c.effectEntry(e, AuditEffectUnknown)
 		if err != nil {
 			return false, err
 		}
-		if err := c.audit(open); err != nil {
+		if err := c.audit(entry); err != nil {
 			return false, err
 		}
 	}
 	return false, nil
+}
+
+// inDoubt returns the effects of a call of which nothing was heard since they were begun, and of which that has not
+// been recorded before. finished: the output of the call is recorded.
+func (c *txn) inDoubt(
+	run RunID, interruption string, earlier []*RequestHead,
+) (open []*EffectRecord, finished bool, err error) {
+	effects, err := c.EffectsOfRun(c.ws, run)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range effects {
+		switch {
+		case e.Interruption != interruption || e.Kind == agent.KindAgent:
+		case !e.Done.IsZero():
+			return nil, true, nil
+		case fateOf(e, earlier).outcome == OutcomeRunning:
+			open = append(open, e)
+		}
+	}
+	return open, false, nil
 }
 
 // doubted records with the earlier requests about a call that nobody knows what became of it.
@@ -347,10 +367,27 @@ func (c *txn) doubted(interruption string, earlier []*RequestHead) error {
 	return nil
 }
 
+// doubtForGood is doubted for a call of which nobody can be asked what became of it. It will not be begun again.
+func (c *txn) doubtForGood(run RunID, interruption string, earlier []*RequestHead) error {
+	open, _, err := c.inDoubt(run, interruption, earlier)
+	if err != nil {
+		return err
+	}
+	if err := c.doubted(interruption, earlier); err != nil {
+		return err
+	}
+	for _, e := range open {
+		if err := c.giveUp(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish ends the run with its answer.
 func (x *execution) finish(ctx context.Context) error {
 	err := x.end(ctx, ending{
-		to: RunDone, data: auditData{Turns: x.state.Turn()},
+		to: RunDone, data: auditData{Turns: x.state.Turn()}, broken: x.broken,
 		unheard: x.journal != nil && x.journal.unheard() ||
 			slices.ContainsFunc(x.newItems(), asksForProvider),
 	})

@@ -367,6 +367,9 @@ func TestToolChangedToBeFilledIn(t *testing.T) {
 				t.Fatalf("the first question is %s, %d are open", got.Status, len(b.pending(id)))
 			}
 			again := b.pending(id)[0]
+			if next := got.Replaced; got.AskedAgain != again.ID || next == nil || !next.Definition {
+				t.Errorf("the first question does not lead to the next: %q, %+v", got.AskedAgain, next)
+			}
 			want := agent.FieldsRequired
 			if tt.fewer {
 				want = agent.Confirm

@@ -291,6 +291,11 @@ func (r *RequestHead) asks(in agent.Interruption) bool {
 	return r.Interruption == in.ID && (r.Kind == in.Kind || changed)
 }
 
+// asksSame reports whether both ask about the same interruption of the run.
+func (r *RequestHead) asksSame(o *RequestHead) bool {
+	return r.asks(agent.Interruption{ID: o.Interruption, Kind: o.Kind, Definition: o.Definition})
+}
+
 // forAll reports whether r was settled by an answer that is meant for all later calls of its tool in the run.
 func (r *RequestHead) forAll() bool {
 	d := r.Settler()

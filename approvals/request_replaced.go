@@ -57,11 +57,6 @@ func (r *RequestHead) lastOf(all []*RequestHead) (last *RequestHead) {
 	return last
 }
 
-// asksSame reports whether both ask about the same interruption of the run.
-func (r *RequestHead) asksSame(o *RequestHead) bool {
-	return o.Interruption == r.Interruption && o.Kind == r.Kind
-}
-
 // replacement compares what two requests about the same call show.
 func (r *Request) replacement(next *Request) *Replacement {
 	p := &Replacement{

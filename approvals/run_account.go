@@ -303,3 +303,32 @@ func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) err
 	}
 	return nil
 }
+
+// giveUpBroken gives up those calls of the run that broke off and that nobody is asked about, as open has the calls of
+// which people are: their tools were changed and do not take them any more, which the model reads.
+func (c *txn) giveUpBroken(r *Run, open []agent.Interruption) error {
+	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	if err != nil {
+		return err
+	}
+	requests, err := c.requestsOf(r.ID)
+	if err != nil {
+		return err
+	}
+	names := nameCalls(requests, effects)
+	var broken []string
+	for _, e := range effects {
+		asked := slices.ContainsFunc(open, func(in agent.Interruption) bool { return in.ID == e.Interruption })
+		if asked || e.carriedOutElsewhere() || fateOf(e, requests).outcome != OutcomeRunning {
+			continue
+		}
+		broken = append(broken, names.of(e.Tool, e.Interruption))
+		if err := c.giveUp(e); err != nil {
+			return err
+		}
+	}
+	if len(broken) > 0 {
+		c.say(r, wordsUnknownWhether+counted(broken)+". "+wordsNotTakenAnyMore)
+	}
+	return nil
+}

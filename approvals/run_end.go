@@ -33,6 +33,8 @@ type ending struct {
 	barred  bool // its requester may not start it: what they wrote is not remembered
 	// unheard says that the run has its answer, and that nothing was heard of a call.
 	unheard bool
+	// broken says that the run has its answer, and that a call of it had broken off before.
+	broken bool
 }
 
 func (e *ending) actor() string {
@@ -80,6 +82,11 @@ func (c *txn) end(r *Run, e ending) error {
 		}
 	default:
 		c.answer(r)
+	}
+	if e.broken {
+		if err := c.giveUpBroken(r, nil); err != nil {
+			return err
+		}
 	}
 	known := func(call agent.Item) agent.ToolOutput {
 		if q := expiredCall(call.CallID, unanswered, requests); q != nil {

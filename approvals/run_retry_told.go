@@ -53,9 +53,14 @@ func (t *tries) read(tx Tx, next *Run) error {
 // callsKnown says of each call of a run that was begun, here or elsewhere, what came of it, as far as that is known.
 func callsKnown(requests []*RequestHead, effects []*EffectRecord) (calls []string) {
 	for _, e := range effects {
-		if e.Kind != agent.KindAgent {
-			calls = append(calls, fmt.Sprintf("%s (%s)", e.Tool, fateOf(e, requests).outcome))
+		if e.Kind == agent.KindAgent {
+			continue
 		}
+		fate := string(fateOf(e, requests).outcome)
+		if !e.Done.IsZero() && e.Status.MayHaveActed() {
+			fate += e.inNumbers()
+		}
+		calls = append(calls, fmt.Sprintf("%s (%s)", e.Tool, fate))
 	}
 	for i, q := range requests {
 		// Nothing here executes these calls, so there is no effect of them. Of several questions about one the last

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 	"countersign/approvals"
 )
 
@@ -53,6 +54,47 @@ func TestRetryOfARetryIsToldOfAll(t *testing.T) {
 	}
 	if told := toldOfRetry(t, m, 1); !strings.Contains(told, "asked before, once") {
 		t.Errorf("control: the second was told %q", told)
+	}
+}
+
+// TestRetryIsToldWhatAFailedCallLeavesOpen: of a call that failed with an answer that leaves open what was done, the
+// model is told so when the run is started again, and of one that was refused no more than that it failed.
+func TestRetryIsToldWhatAFailedCallLeavesOpen(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		502: "pay (failed: HTTP 502, it may have acted all the same)", 422: "pay (failed)",
+	} {
+		b := newBench(t)
+		var told string
+		tools := b.tools()
+		tools[0].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{Text: "no", Failed: true, Status: toolstatus.Status{HTTP: status}}, nil
+		}
+		b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+			for _, it := range req.Items {
+				if strings.Contains(it.Text, "was asked before") {
+					told = it.Text
+					return []agent.Item{agent.AssistantMessage("I see")}, nil
+				}
+			}
+			if len(outputs(req)) > 0 {
+				return []agent.Item{call("c2", "look", `{}`)}, nil
+			}
+			return []agent.Item{call("c1", "pay", `{}`)}, nil
+		}), tools...)
+		b.start()
+		id := b.submit()
+		b.must(b.question(id), bob, approvals.Approve, "")
+		b.until("the next question", func() bool { return len(b.requests(id)) == 2 })
+		b.cancelWaiting(id)
+		receipt, err := b.retry(id, ann)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.reaches(receipt.Run, approvals.RunDone)
+		if !strings.Contains(told, want) {
+			t.Errorf("%d: the model was told %q, want %q", status, told, want)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	wordsNoLongerArises      = "The question no longer arises."
 	wordsAskedAgainTool      = "The tool was changed after this was asked; it is asked again."
 	wordsAskedAgainApproval  = "The approval no longer held when it was the call's turn; it is asked again."
-	wordsAskedAgainRevoked   = "The answer for such calls was revoked before the call began; it is asked again."
+	wordsAskedAgainRevoked   = "The answer for such calls was revoked before the call began."
 	wordsSaidNotToHappen     = "Somebody said that it will not be carried out."
 	wordsCompletedUnapproved = "The completed call was not approved."
 )

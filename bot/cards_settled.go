@@ -264,12 +264,12 @@ func voided(r *approvals.Request) (lines []phrase) {
 	return lines
 }
 
-// staleReason says what differs from what was shown.
+// staleReason says what differs from what was shown; as long as nothing is asked instead, why the request has ended.
 func staleReason(r *approvals.Request) string {
 	p := r.Replaced
 	switch {
 	case p == nil:
-		return lowered(strings.TrimSuffix(staleWords(r.Kind), "."))
+		return lowered(strings.TrimSuffix(cmp.Or(label(r.Note, maxSaid), staleWords(r.Kind)), "."))
 	case !p.Differs():
 		return wordsAnswerDidNotHold
 	}

@@ -43,7 +43,10 @@ func droppedAlways(r *approvals.Request) phrase {
 // staleLines says what differs between a stale request and what was asked instead, as far as that is recorded.
 func staleLines(r *approvals.Request) []phrase {
 	p := r.Replaced
-	if p == nil {
+	switch {
+	case p == nil && r.Note != "": // which says it
+		return nil
+	case p == nil:
 		return []phrase{{staleWords(r.Kind)}}
 	}
 	again := wordsAskedAgainAs(p.ID)
