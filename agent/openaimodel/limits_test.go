@@ -124,6 +124,48 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
+// What the server refuses is known by its own words, also where those of the conversation are the same, which are taken
+// out of what people read.
+func TestRefusedInWordsOfTheConversation(t *testing.T) {
+	t.Parallel()
+	const choice = `{"error":{"message":"Invalid schema for function 't': schema must have type 'object' and not ` +
+		`have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.","type":"invalid_request_error",` +
+		`"param":"tools[0].function.parameters","code":"invalid_function_parameters"}}`
+	const layout = "Keep files at the top level of the repository."
+	for _, tt := range []struct {
+		api                        openaimodel.API
+		answer, body, said, refuse string
+	}{
+		{openaimodel.Responses, "text.json", choice, layout, "oneOf"},
+		{openaimodel.ChatCompletions, "chat_text.json", choice, layout, "oneOf"},
+		{openaimodel.Responses, "text.json", `{"error":{"message":"Encrypted content is not supported with this ` +
+			`model.","type":"invalid_request_error"}}`, "The log says: Encrypted content is not supported.", "include"},
+		{openaimodel.ChatCompletions, "chat_text.json", `{"detail":"Unknown field 'stream_options'."}`,
+			"What are stream_options?", `stream_options":{`},
+		{openaimodel.ChatCompletions, "chat_text.json", `{"detail":[{"loc":["body","stream_options"],` +
+			`"msg":"Extra inputs are not permitted","input":{"include_usage":true}}]}`, "Hello.", `stream_options":{`},
+	} {
+		fine, n := recorded(t, tt.answer), 0
+		m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			n++
+			if body, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(body), tt.refuse) {
+				return answer(200, fine), err
+			}
+			return answer(400, tt.body), nil
+		}), func(c *openaimodel.Config) { c.API, c.Streaming = tt.api, true })
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{
+			Items: []agent.Item{agent.UserMessage(tt.said)},
+			Tools: []agent.ToolDefinition{{
+				Wire: agent.WireFunction, Name: "t",
+				Parameters: json.RawMessage(`{"type":"object","properties":{},"oneOf":[{},{}]}`),
+			}},
+		})
+		if err != nil || n != 2 {
+			t.Errorf("%s, %q: %v after %d requests", tt.api, tt.said, err, n)
+		}
+	}
+}
+
 // An agent with more tools than OpenAI takes reads what to do about it.
 func TestTooManyTools(t *testing.T) {
 	t.Parallel()
