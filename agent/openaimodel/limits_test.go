@@ -205,24 +205,61 @@ func TestManyCallsInOneTurn(t *testing.T) {
 }
 
 // A call with a name that no tool can have is answered, and the conversation goes on: OpenAI refuses such names in what
-// the model is said to have called. It refuses long ids too, which other servers make.
+// the model is said to have called. It refuses long ids too, which other servers make, and itself at times.
 func TestCallsThatOpenAIRefusesToHear(t *testing.T) {
 	t.Parallel()
-	id := "chatcmpl-tool-0123456789abcdef0123456789abcdef"
+	long := "call_" + strings.Repeat("0123456789abcdef", 4)
+	limits := map[openaimodel.API]int{openaimodel.Responses: 64, openaimodel.ChatCompletions: 40}
 	for _, name := range []string{"multi_tool_use.parallel", "", strings.Repeat("n", 65), "pay"} {
-		s := serve(t, says("fine"))
-		m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
-		call := agent.Item{Type: agent.ItemFunctionCall, CallID: id, Name: name, Arguments: "{}"}
-		_, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{
-			agent.UserMessage("x"), call, {Type: agent.ItemFunctionCallOutput, CallID: id, Output: "no such tool"},
-		}})
-		if err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
-		for at, raw := range s.Requests()[0].Outputs() {
-			if raw != "no such tool" || len(at) > 40 {
-				t.Errorf("%q: call %s has the output %q", name, at, raw)
+		for _, id := range []string{"call_1", "chatcmpl-tool-0123456789abcdef0123456789abcdef", long} {
+			for api, limit := range limits {
+				s := serve(t, says("fine"))
+				m := modelOf(t, s, func(c *openaimodel.Config) { c.API = api })
+				raw, err := json.Marshal(map[string]string{
+					"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}",
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				call, err := agent.ParseItem(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{
+					agent.UserMessage("x"), call, agent.CallOutput(id, "no such tool"),
+				}})
+				if err != nil {
+					t.Errorf("%s, %q: %v", api, name, err)
+				}
+				for at, output := range s.Requests()[0].Outputs() {
+					if output != "no such tool" || len(at) > limit || (at == id) != (len(id) <= limit) {
+						t.Errorf("%s, %q: call %s has the output %q", api, name, at, output)
+					}
+				}
+				if body := string(s.Requests()[0].Body); api == openaimodel.Responses && name == "pay" && id != long &&
+					!strings.Contains(body, string(raw)) {
+					t.Errorf("a call that can be sent is not sent as it was: %s", body)
+				}
 			}
 		}
+	}
+}
+
+// What the server keeps of a conversation has its calls under their own ids, however long they are.
+func TestLongIDOfACallThatTheServerKeeps(t *testing.T) {
+	t.Parallel()
+	id := "call_" + strings.Repeat("0123456789abcdef", 4)
+	var body string
+	fine := recorded(t, "text.json")
+	m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		data, err := io.ReadAll(r.Body)
+		body = string(data)
+		return answer(200, fine), err
+	}), nil)
+	_, err := m.Respond(t.Context(), &agent.ModelRequest{
+		PreviousResponseID: "resp_1", Items: []agent.Item{agent.CallOutput(id, "done")},
+	})
+	if err != nil || !strings.Contains(body, id) {
+		t.Errorf("%v: %s", err, body)
 	}
 }
