@@ -79,8 +79,11 @@ func (c *migrateCommand) explain(which string, err error) error {
 		return fmt.Errorf("%w: a bot or a command was at work on FROM; remove TO, stop them, and begin again", err)
 	case errors.Is(err, transfer.ErrDiffers):
 		return fmt.Errorf("%w; FROM is whole and TO is not to be used: remove TO and begin again", err)
+	case errors.Is(err, store.ErrKeys):
+		return app.Misconfigured(fmt.Errorf("%w; COUNTERSIGN_ENCRYPTION_KEYS takes the keys of FROM, and the first of "+
+			"all that it holds encrypts TO", err))
 	case errors.Is(err, store.ErrHalf), errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported),
-		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
+		errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
 		errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder), errors.Is(err, approvals.ErrNewer),
 		errors.Is(err, store.ErrRefused):
 		return app.Misconfigured(err)

@@ -62,6 +62,38 @@ func TestMigrateAsItWasBegun(t *testing.T) {
 	}
 }
 
+// TestMigrateWithoutTheKeys: who moves an encrypted store without its keys is told which variable takes them.
+func TestMigrateWithoutTheKeys(t *testing.T) {
+	t.Setenv("COUNTERSIGN_ENCRYPTION_KEYS", "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	cfg, err := app.ReadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := cfg.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := "bolt:" + filepath.Join(t.TempDir(), "from.db")
+	s, err := store.Open(t.Context(), from, store.Config{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, given := range map[string]string{
+		"none": "", "another": "k1:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=",
+	} {
+		t.Setenv("COUNTERSIGN_ENCRYPTION_KEYS", given)
+		p, _, complaints := capture("migrate", from, "bolt:"+filepath.Join(t.TempDir(), "to.db"))
+		code, said := Main(t.Context(), p), complaints.String()
+		if code != exitUsage || !strings.Contains(said, "k1") ||
+			!strings.Contains(said, "COUNTERSIGN_ENCRYPTION_KEYS") {
+			t.Errorf("%s: %d %s", name, code, said)
+		}
+	}
+}
+
 // TestMigrateDamaged: what is damaged is not moved, and who is told so is not sent to try the same again.
 func TestMigrateDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "from.db")
