@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -130,6 +131,16 @@ func TestMigrateDamaged(t *testing.T) {
 		c := migrateCommand{began: true}
 		if said := c.explain("", err).Error(); strings.Contains(said, "goes on where it was") {
 			t.Errorf("%s: %s", name, said)
+		}
+	}
+	cut := fmt.Errorf("move runs: %w", context.Canceled)
+	for c, want := range map[migrateCommand]string{
+		{began: true}:  "FROM is unchanged: run the same command again, which goes on where it was",
+		{DryRun: true}: "nothing was changed",
+	} {
+		err := c.explain("", cut)
+		if err.Error() != "migrate: interrupted: "+want || !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	if err := (&migrateCommand{}).explain("FROM", approvals.ErrNewer); !errors.Is(err, app.ErrConfig) {
