@@ -29,7 +29,7 @@ func (c *chat) adapt(e *Error) bool {
 	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
-	refused := func(name string) bool { return e.param == name || e.param == "" && strings.Contains(e.Message, name) }
+	refused := func(name string) bool { return e.param == name || e.param == "" && strings.Contains(e.said, name) }
 	switch {
 	case refused("max_completion_tokens"):
 		c.oldLimit.Store(true)

@@ -1,45 +1,11 @@
 package openaimodel
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"countersign/agent"
 	"countersign/agent/internal/strictjson"
 )
-
-// maxChatCallID is how long an id OpenAI takes. Other servers make longer ones, and a conversation may go on elsewhere.
-const maxChatCallID = 40
-
-// chatCallID is the id under which a call and its output are sent.
-func chatCallID(id string) string {
-	if len(id) <= maxChatCallID {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:16])
-}
-
-// maxChatCallName is how long a name OpenAI takes.
-const maxChatCallName = 64
-
-// chatCallName is the name under which a call is sent. A model may call what no tool can be called, and has read that
-// there is no such tool; OpenAI refuses to be sent such a name.
-func chatCallName(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if c < 0x80 && (unicode.IsLetter(c) || unicode.IsDigit(c) || c == '_' || c == '-') {
-			return c
-		}
-		return '_'
-	}, name)
-	if name == "" {
-		return "_"
-	}
-	return name[:min(len(name), maxChatCallName)]
-}
 
 // distinguish gives calls of the answer ids that no call of the conversation has. Some servers count the calls of each
 // answer anew, so that a later call_0 is another call than the first; to a runner an id means one call for ever. The

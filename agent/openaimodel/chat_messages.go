@@ -173,7 +173,7 @@ func (w *transcript) toolMessage(i int) error {
 	}
 	w.begin("tool")
 	w.b.WriteString(`,"tool_call_id":`)
-	w.quote(chatCallID(it.CallID))
+	w.quote(sentCallID(it.CallID, maxChatCallID))
 	w.b.WriteString(`,"content":`)
 	w.quote(it.Output)
 	w.b.WriteByte('}')
@@ -249,9 +249,9 @@ func (w *transcript) assistant(i int, parts []part, calls []int) error {
 		it := &w.items[call]
 		w.b.WriteString(separator(n, `,"tool_calls":[`))
 		w.b.WriteString(`{"id":`)
-		w.quote(chatCallID(it.CallID))
+		w.quote(sentCallID(it.CallID, maxChatCallID))
 		w.b.WriteString(`,"type":"function","function":{"name":`)
-		w.quote(chatCallName(it.Name))
+		w.quote(sentCallName(it.Name))
 		w.b.WriteString(`,"arguments":`)
 		w.quote(it.Arguments)
 		w.b.WriteString(`}}`)

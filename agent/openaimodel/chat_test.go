@@ -252,6 +252,9 @@ func TestChatErrors(t *testing.T) {
 		{"empty stream", sse("data: [DONE]\n\n"), true, 0, "", "cut short"},
 		{"page of a proxy, streaming", reply(502, "<html>", "Content-Type", "text/html"), true, 502, "",
 			"OpenAI answered 502: bad gateway"},
+		{"a list of what is wrong", reply(422, `{"detail":[{"loc":["body","messages",0,"role"],"msg":"Field required",`+
+			`"input":{"stream_options":{}}},{"loc":["body"],"msg":"Extra data"}]}`), true, 422, "",
+			"answered 422: body.messages.0.role: Field required; body: Extra data"},
 		{"login page", reply(200, "<html>log in</html>", "Content-Type", "text/html"), true, 0, "",
 			"not JSON but text/html; check OPENAI_BASE_URL"},
 	} {

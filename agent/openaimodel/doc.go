@@ -4,8 +4,10 @@
 // Unless a request says otherwise, nothing depends on state the server keeps: responses are not stored, reasoning comes
 // back encrypted, and every turn sends the whole conversation. An item that came from the Responses API is sent back as
 // the bytes it came in, in its place, known to this package or not; a run may therefore pause for a month and go on
-// elsewhere. A request with a conversation or a previous response sends what the server does not have yet; when the
-// server has forgotten it, the error wraps [ErrGone].
+// elsewhere. OpenAI takes back no call with an id above 64 characters or a name that no tool can have, not even of its
+// own models: these are replaced in what is sent, but where the server keeps the conversation. A request with a
+// conversation or a previous response sends what the server does not have yet; when the server has forgotten it, the
+// error wraps [ErrGone].
 //
 // A call is tried several times within a budget when the fault may pass: no connection, no answer in time, 408, 409,
 // 429, a server error, an answer cut short. The client's own retries are off. A call is not tried again once a piece of
@@ -31,8 +33,8 @@
 //     that it could use. Reasoning with encrypted content is refused, because the model would lose it unnoticed.
 //   - Any other item, a picture or file of a kind the API lacks, a tool that is not a function, and state kept by the
 //     server are refused with an error wrapping [agent.ErrConfig] before anything is sent.
-//   - OpenAI takes no ids of calls above 40 characters, no names that no tool can have, and no descriptions above 1024
-//     characters: the first two are replaced in what is sent, descriptions are cut once one was refused.
+//   - OpenAI takes no ids of calls above 40 characters here, which are replaced as above, and no descriptions of tools
+//     above 1024 characters, which are cut once one was refused.
 //   - An answer counts only with its finish reason, and a stream only with its end mark. The thoughts that some servers
 //     send beside the answer are no summaries: they are neither passed on nor kept.
 //   - max_completion_tokens and stream_options are left to servers that know them: after a refusal that names one, the

@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -37,6 +38,7 @@ type Error struct {
 	api         string
 	hint        string
 	param       string
+	said        string // the server's own words, for adapt alone: they may repeat the conversation
 	cause       error
 	unreachable bool // Message has the words of the network in it
 	retry       bool
@@ -160,8 +162,9 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 	_ = json.Unmarshal(data, &body)
 	code, message, ok := readError(body.Error)
 	if !ok {
-		message = body.Message + body.Detail
+		message = cmp.Or(body.Message+body.Detail, listed(data))
 	}
+	e.said = message
 	var param struct {
 		Param string `json:"param"`
 	}
@@ -189,6 +192,29 @@ func (e *Error) refused(res *http.Response, clean *redactor) string {
 		e.hint = strings.TrimPrefix(e.hint+"; it asks to wait "+e.after.Round(time.Second).String(), "; ")
 	}
 	return message
+}
+
+// listed is the message of servers that answer with a list of what is wrong and where, as those written with FastAPI
+// do. What was sent is in the list too, and is left out.
+func listed(data []byte) string {
+	var body struct {
+		Detail []struct {
+			Location []any  `json:"loc"`
+			Message  string `json:"msg"`
+		} `json:"detail"`
+	}
+	if json.Unmarshal(data, &body) != nil {
+		return ""
+	}
+	var all []string
+	for _, d := range body.Detail {
+		var at []string
+		for _, part := range d.Location {
+			at = append(at, fmt.Sprint(part))
+		}
+		all = append(all, strings.Join(at, ".")+": "+d.Message)
+	}
+	return strings.Join(all, "; ")
 }
 
 // retryable reports whether a refusal may pass by itself.

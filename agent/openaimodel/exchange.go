@@ -34,7 +34,7 @@ type protocol interface {
 	// consume reads an event stream to the end of the answer.
 	consume(s *eventStream, l *listener) (*agent.ModelResponse, error)
 	// adapt reports whether a refused request is worth sending again at once, because from now on requests are written
-	// without what the server refused.
+	// without what the server refused. It judges by e.said: e.Message lacks what is also said in the conversation.
 	adapt(e *Error) bool
 }
 

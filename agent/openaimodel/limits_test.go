@@ -124,6 +124,48 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
+// What the server refuses is known by its own words, also where those of the conversation are the same, which are taken
+// out of what people read.
+func TestRefusedInWordsOfTheConversation(t *testing.T) {
+	t.Parallel()
+	const choice = `{"error":{"message":"Invalid schema for function 't': schema must have type 'object' and not ` +
+		`have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.","type":"invalid_request_error",` +
+		`"param":"tools[0].function.parameters","code":"invalid_function_parameters"}}`
+	const layout = "Keep files at the top level of the repository."
+	for _, tt := range []struct {
+		api                        openaimodel.API
+		answer, body, said, refuse string
+	}{
+		{openaimodel.Responses, "text.json", choice, layout, "oneOf"},
+		{openaimodel.ChatCompletions, "chat_text.json", choice, layout, "oneOf"},
+		{openaimodel.Responses, "text.json", `{"error":{"message":"Encrypted content is not supported with this ` +
+			`model.","type":"invalid_request_error"}}`, "The log says: Encrypted content is not supported.", "include"},
+		{openaimodel.ChatCompletions, "chat_text.json", `{"detail":"Unknown field 'stream_options'."}`,
+			"What are stream_options?", `stream_options":{`},
+		{openaimodel.ChatCompletions, "chat_text.json", `{"detail":[{"loc":["body","stream_options"],` +
+			`"msg":"Extra inputs are not permitted","input":{"include_usage":true}}]}`, "Hello.", `stream_options":{`},
+	} {
+		fine, n := recorded(t, tt.answer), 0
+		m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			n++
+			if body, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(body), tt.refuse) {
+				return answer(200, fine), err
+			}
+			return answer(400, tt.body), nil
+		}), func(c *openaimodel.Config) { c.API, c.Streaming = tt.api, true })
+		_, err := m.Respond(t.Context(), &agent.ModelRequest{
+			Items: []agent.Item{agent.UserMessage(tt.said)},
+			Tools: []agent.ToolDefinition{{
+				Wire: agent.WireFunction, Name: "t",
+				Parameters: json.RawMessage(`{"type":"object","properties":{},"oneOf":[{},{}]}`),
+			}},
+		})
+		if err != nil || n != 2 {
+			t.Errorf("%s, %q: %v after %d requests", tt.api, tt.said, err, n)
+		}
+	}
+}
+
 // An agent with more tools than OpenAI takes reads what to do about it.
 func TestTooManyTools(t *testing.T) {
 	t.Parallel()
@@ -163,24 +205,61 @@ func TestManyCallsInOneTurn(t *testing.T) {
 }
 
 // A call with a name that no tool can have is answered, and the conversation goes on: OpenAI refuses such names in what
-// the model is said to have called. It refuses long ids too, which other servers make.
+// the model is said to have called. It refuses long ids too, which other servers make, and itself at times.
 func TestCallsThatOpenAIRefusesToHear(t *testing.T) {
 	t.Parallel()
-	id := "chatcmpl-tool-0123456789abcdef0123456789abcdef"
+	long := "call_" + strings.Repeat("0123456789abcdef", 4)
+	limits := map[openaimodel.API]int{openaimodel.Responses: 64, openaimodel.ChatCompletions: 40}
 	for _, name := range []string{"multi_tool_use.parallel", "", strings.Repeat("n", 65), "pay"} {
-		s := serve(t, says("fine"))
-		m := modelOf(t, s, func(c *openaimodel.Config) { c.API = openaimodel.ChatCompletions })
-		call := agent.Item{Type: agent.ItemFunctionCall, CallID: id, Name: name, Arguments: "{}"}
-		_, err := m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{
-			agent.UserMessage("x"), call, {Type: agent.ItemFunctionCallOutput, CallID: id, Output: "no such tool"},
-		}})
-		if err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
-		for at, raw := range s.Requests()[0].Outputs() {
-			if raw != "no such tool" || len(at) > 40 {
-				t.Errorf("%q: call %s has the output %q", name, at, raw)
+		for _, id := range []string{"call_1", "chatcmpl-tool-0123456789abcdef0123456789abcdef", long} {
+			for api, limit := range limits {
+				s := serve(t, says("fine"))
+				m := modelOf(t, s, func(c *openaimodel.Config) { c.API = api })
+				raw, err := json.Marshal(map[string]string{
+					"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}",
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				call, err := agent.ParseItem(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = m.Respond(t.Context(), &agent.ModelRequest{Items: []agent.Item{
+					agent.UserMessage("x"), call, agent.CallOutput(id, "no such tool"),
+				}})
+				if err != nil {
+					t.Errorf("%s, %q: %v", api, name, err)
+				}
+				for at, output := range s.Requests()[0].Outputs() {
+					if output != "no such tool" || len(at) > limit || (at == id) != (len(id) <= limit) {
+						t.Errorf("%s, %q: call %s has the output %q", api, name, at, output)
+					}
+				}
+				if body := string(s.Requests()[0].Body); api == openaimodel.Responses && name == "pay" && id != long &&
+					!strings.Contains(body, string(raw)) {
+					t.Errorf("a call that can be sent is not sent as it was: %s", body)
+				}
 			}
 		}
+	}
+}
+
+// What the server keeps of a conversation has its calls under their own ids, however long they are.
+func TestLongIDOfACallThatTheServerKeeps(t *testing.T) {
+	t.Parallel()
+	id := "call_" + strings.Repeat("0123456789abcdef", 4)
+	var body string
+	fine := recorded(t, "text.json")
+	m := newModel(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		data, err := io.ReadAll(r.Body)
+		body = string(data)
+		return answer(200, fine), err
+	}), nil)
+	_, err := m.Respond(t.Context(), &agent.ModelRequest{
+		PreviousResponseID: "resp_1", Items: []agent.Item{agent.CallOutput(id, "done")},
+	})
+	if err != nil || !strings.Contains(body, id) {
+		t.Errorf("%v: %s", err, body)
 	}
 }

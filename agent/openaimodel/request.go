@@ -60,7 +60,8 @@ func (a *responsesAPI) encode(req *agent.ModelRequest, stream bool) ([]byte, err
 	if err := a.writeOutput(b, req.Output); err != nil {
 		return nil, err
 	}
-	writeInput(b, req.Items)
+	// What the server keeps of the conversation has the calls under their own ids.
+	writeInput(b, req.Items, req.Conversation != "" || req.PreviousResponseID != "")
 	b.WriteByte('}')
 	return b.Bytes(), nil
 }
@@ -95,11 +96,16 @@ func writeTools(
 	return nil
 }
 
-func writeInput(b *bytes.Buffer, items []agent.Item) {
+// writeInput writes the items; exact says that they go byte for byte.
+func writeInput(b *bytes.Buffer, items []agent.Item, exact bool) {
 	b.WriteString(`,"input":[`)
 	for i := range items {
 		b.WriteString(separator(i, ""))
-		b.Write(items[i].Wire())
+		if exact {
+			b.Write(items[i].Wire())
+		} else {
+			b.Write(sentItem(&items[i]))
+		}
 	}
 	b.WriteByte(']')
 }

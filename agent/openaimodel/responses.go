@@ -34,7 +34,7 @@ func (a *responsesAPI) adapt(e *Error) bool {
 		return true
 	}
 	refused := e.param == "include" || strings.HasPrefix(e.param, "include[") ||
-		strings.Contains(strings.ToLower(e.Message), "encrypted content is not supported")
+		strings.Contains(strings.ToLower(e.said), "encrypted content is not supported")
 	if refused {
 		a.plain.Store(true)
 	}
@@ -43,7 +43,7 @@ func (a *responsesAPI) adapt(e *Error) bool {
 
 // refusesChoice reports whether the server objects to a choice at the top of a function's schema.
 func (e *Error) refusesChoice() bool {
-	return e.Code == "invalid_function_parameters" && strings.Contains(e.Message, "top level")
+	return e.Code == "invalid_function_parameters" && strings.Contains(e.said, "top level")
 }
 
 func (a *responsesAPI) tool(t *agent.ToolDefinition) ([]byte, error) {

@@ -40,6 +40,7 @@ func (m *Model) ask(
 			adapted++
 			continue
 		}
+		failure.said = ""
 		if failure.retry && failure.accepted && req.Conversation != "" {
 			failure.retry = false
 			failure.hint = "the conversation that the server keeps may have got the turn nevertheless"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kelseyhightower/envconfig"
 
+	"countersign/agent/openaimodel"
 	"countersign/internal/agentsfile"
 	"countersign/internal/traces"
 	"countersign/store"
@@ -98,6 +99,7 @@ func (c *Config) CheckSet() error {
 	c.checkSlack(&p)
 	c.checkInstalls(&p)
 	c.checkURLs(&p)
+	c.checkModelKey(&p)
 	c.checkAudit(&p)
 	p = append(p, c.tracesProblems...)
 	c.checkListen(&p)
@@ -164,7 +166,7 @@ func (c *Config) needed() []need {
 		add("SLACK_SIGNING_SECRET", c.SigningSecret,
 			"HTTP mode needs the signing secret from the app's page Basic Information")
 	}
-	if c.OpenAIBaseURL == "" {
+	if base := strings.TrimRight(c.OpenAIBaseURL, "/"); base == "" || base == openaimodel.DefaultBaseURL {
 		add("OPENAI_API_KEY", c.OpenAIKey, "create a key at the provider, "+
 			"or set OPENAI_BASE_URL to a server that needs none")
 	}
@@ -215,6 +217,17 @@ func clean(p *problems, name string, value Secret) {
 	if strings.ContainsFunc(value.Reveal(), odd) {
 		p.add("%s has a space, a line break, a quote or another character that no value of Slack's has; "+
 			"set it to what Slack shows, and nothing around it", name)
+	}
+}
+
+// checkModelKey notes a key that could not be sent, and the quotes that an env file of Docker's keeps. A server of
+// one's own may take any other.
+func (c *Config) checkModelKey(p *problems) {
+	key := c.OpenAIKey.Reveal()
+	quoted := len(key) > 1 && key[0] == key[len(key)-1] && (key[0] == '"' || key[0] == '\'')
+	if quoted || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		p.add("OPENAI_API_KEY is in quotes, or has a space, a line break or another character that no key has; " +
+			"set it to what the provider shows, and nothing around it")
 	}
 }
 

@@ -61,6 +61,9 @@ func TestConfigProblems(t *testing.T) {
 		{"a line break behind a token", "SLACK_BOT_TOKEN", "xoxb-" + canary + "\n",
 			"SLACK_BOT_TOKEN has a space, a line break, a quote or another character that no value of Slack's has"},
 		{"a token in quotes", "SLACK_APP_TOKEN", `"xapp-` + canary + `"`, "SLACK_APP_TOKEN has a space, a line break"},
+		{"a line break behind the model's key", "OPENAI_API_KEY", "sk-" + canary + "\n",
+			"OPENAI_API_KEY is in quotes, or has a space, a line break or another character that no key has"},
+		{"the model's key in quotes", "OPENAI_API_KEY", `"sk-` + canary + `"`, "OPENAI_API_KEY is in quotes"},
 		{"api url with a query", "SLACK_API_URL", "https://slack.test/api/?t=" + canary,
 			"SLACK_API_URL holds a query or a fragment"},
 		{"no app token", "SLACK_APP_TOKEN", "", "SLACK_APP_TOKEN is not set"},
@@ -158,6 +161,10 @@ func TestConfigUnset(t *testing.T) {
 		{nil, "SLACK_BOT_TOKEN SLACK_APP_TOKEN OPENAI_API_KEY"},
 		{map[string]string{"COUNTERSIGN_SLACK_MODE": "http", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
 			"SLACK_BOT_TOKEN SLACK_SIGNING_SECRET"},
+		{map[string]string{"OPENAI_BASE_URL": "https://api.openai.com/v1/"},
+			"SLACK_BOT_TOKEN SLACK_APP_TOKEN OPENAI_API_KEY"},
+		{map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "it's"},
+			"SLACK_BOT_TOKEN SLACK_APP_TOKEN"},
 		{good(), ""},
 	} {
 		environment(t, c.vars)

@@ -64,11 +64,28 @@ func (p *pairs) call(i int, it item) *apiError {
 		return badRequest(at, "missing_required_parameter",
 			"Missing required parameter in %s '%s'.", words[it.Type], at)
 	}
+	if p.b.chat == nil && it.Type != typeMCPRequest {
+		if err := checkName(at, it); err != nil {
+			return err
+		}
+	}
 	if p.calls[id] != nil {
 		return badRequest("input", "", "Duplicate %s with call_id %s.", words[it.Type], id)
 	}
 	p.calls[id] = &openCall{kind: it.Type}
 	p.order = append(p.order, id)
+	return nil
+}
+
+// checkName refuses a call whose id is too long, or whose name no function can have.
+func checkName(at string, it item) *apiError {
+	switch {
+	case len(it.CallID) > maxCallID:
+		return tooLong("string", at+".call_id", maxCallID, len(it.CallID))
+	case it.Type == typeCall && !toolName.MatchString(it.Name):
+		return badRequest(at+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. "+
+			"Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", at)
+	}
 	return nil
 }
 

@@ -55,6 +55,9 @@ var itemTypes = []string{
 	"custom_tool_call", "custom_tool_call_output",
 }
 
+// maxCallID is how long an id of a call the Responses API takes.
+const maxCallID = 64
+
 // Limits of chat completions.
 const (
 	maxChatDescription = 1024 // of a function, in characters

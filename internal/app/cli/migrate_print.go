@@ -79,16 +79,26 @@ func (c *migrateCommand) explain(which string, err error) error {
 		return fmt.Errorf("%w: a bot or a command was at work on FROM; remove TO, stop them, and begin again", err)
 	case errors.Is(err, transfer.ErrDiffers):
 		return fmt.Errorf("%w; FROM is whole and TO is not to be used: remove TO and begin again", err)
+	case errors.Is(err, store.ErrKeys):
+		return app.Misconfigured(fmt.Errorf("%w; COUNTERSIGN_ENCRYPTION_KEYS takes the keys of FROM, and the first of "+
+			"all that it holds encrypts TO", err))
 	case errors.Is(err, store.ErrHalf), errors.Is(err, store.ErrURL), errors.Is(err, store.ErrUnsupported),
-		errors.Is(err, store.ErrKeys), errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
+		errors.Is(err, store.ErrPlain), errors.Is(err, store.ErrPlace),
 		errors.Is(err, store.ErrNotStore), errors.Is(err, store.ErrOlder), errors.Is(err, approvals.ErrNewer),
 		errors.Is(err, store.ErrRefused):
 		return app.Misconfigured(err)
-	case errors.Is(err, context.Canceled), c.began:
-		return fmt.Errorf("%w; FROM is unchanged: run the same command again, which goes on where it was", err)
+	case errors.Is(err, context.Canceled) && c.DryRun:
+		return fmt.Errorf("migrate: %w", interrupted(err, "nothing was changed"))
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("migrate: %w", interrupted(err, goesOn))
+	case c.began:
+		return fmt.Errorf("%w; %s", err, goesOn)
 	}
 	return err
 }
+
+// goesOn is how things stand after a move that did not end.
+const goesOn = "FROM is unchanged: run the same command again, which goes on where it was"
 
 // notThere reports whether an error of opening a store says that there is none; not, that a database cannot be asked,
 // whose socket is a file that is not there either.

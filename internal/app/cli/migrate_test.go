@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -62,6 +63,38 @@ func TestMigrateAsItWasBegun(t *testing.T) {
 	}
 }
 
+// TestMigrateWithoutTheKeys: who moves an encrypted store without its keys is told which variable takes them.
+func TestMigrateWithoutTheKeys(t *testing.T) {
+	t.Setenv("COUNTERSIGN_ENCRYPTION_KEYS", "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	cfg, err := app.ReadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := cfg.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := "bolt:" + filepath.Join(t.TempDir(), "from.db")
+	s, err := store.Open(t.Context(), from, store.Config{Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, given := range map[string]string{
+		"none": "", "another": "k1:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=",
+	} {
+		t.Setenv("COUNTERSIGN_ENCRYPTION_KEYS", given)
+		p, _, complaints := capture("migrate", from, "bolt:"+filepath.Join(t.TempDir(), "to.db"))
+		code, said := Main(t.Context(), p), complaints.String()
+		if code != exitUsage || !strings.Contains(said, "k1") ||
+			!strings.Contains(said, "COUNTERSIGN_ENCRYPTION_KEYS") {
+			t.Errorf("%s: %d %s", name, code, said)
+		}
+	}
+}
+
 // TestMigrateDamaged: what is damaged is not moved, and who is told so is not sent to try the same again.
 func TestMigrateDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "from.db")
@@ -98,6 +131,16 @@ func TestMigrateDamaged(t *testing.T) {
 		c := migrateCommand{began: true}
 		if said := c.explain("", err).Error(); strings.Contains(said, "goes on where it was") {
 			t.Errorf("%s: %s", name, said)
+		}
+	}
+	cut := fmt.Errorf("move runs: %w", context.Canceled)
+	for c, want := range map[migrateCommand]string{
+		{began: true}:  "FROM is unchanged: run the same command again, which goes on where it was",
+		{DryRun: true}: "nothing was changed",
+	} {
+		err := c.explain("", cut)
+		if err.Error() != "migrate: interrupted: "+want || !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	if err := (&migrateCommand{}).explain("FROM", approvals.ErrNewer); !errors.Is(err, app.ErrConfig) {

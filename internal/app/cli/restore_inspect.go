@@ -20,6 +20,7 @@ type restored struct {
 	pending  int       // requests
 	begun    int       // calls that nobody knows the outcome of
 	approved int       // calls that have not begun
+	planned  int       // external calls that were not sent
 	messages int       // that wait to be delivered
 }
 
@@ -82,6 +83,11 @@ func (r *restored) count(tx approvals.Tx, ws approvals.WorkspaceID) error {
 	query := approvals.RequestQuery{Workspace: ws, Status: approvals.RequestPending, Limit: countPage}
 	for {
 		page, next, err := tx.QueryRequests(query)
+		for _, q := range page {
+			if q.Trigger != nil && q.Trigger.Status == approvals.TriggerPlanned {
+				r.planned++
+			}
+		}
 		if r.pending += len(page); err != nil || next == "" {
 			return err
 		}
@@ -146,6 +152,8 @@ func (r *restored) lines() []string {
 		"calls had begun: unless their tools are idempotent, people are asked what became of them")
 	add(r.approved, "call was approved and had not begun: it is carried out, also if it was carried out since",
 		"calls were approved and had not begun: they are carried out, also if they were carried out since")
+	add(r.planned, "call waits to be sent to the system that carries it out: it is, also if it was since",
+		"calls wait to be sent to the systems that carry them out: they are, also if they were since")
 	add(r.pending, "request waits for people, also if it was answered since",
 		"requests wait for people, also if they were answered since")
 	add(r.messages, "message, or change of one, waits to be sent: it is, also if it was since",

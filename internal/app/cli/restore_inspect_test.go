@@ -57,6 +57,49 @@ func TestRestoredCallsThatAreCarriedOut(t *testing.T) {
 	}
 }
 
+// TestRestoredTriggers: an external call that waits to be sent is sent by the next start, whatever was sent since.
+func TestRestoredTriggers(t *testing.T) {
+	t.Parallel()
+	st, err := boltstore.Open(filepath.Join(t.TempDir(), "countersign.db"), boltstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	var got restored
+	err = st.Update(t.Context(), func(tx approvals.Tx) error {
+		for id, status := range map[approvals.RequestID]approvals.TriggerStatus{
+			"req_1": approvals.TriggerPlanned, "req_2": approvals.TriggerSent, "req_3": "",
+		} {
+			r := &approvals.Request{RequestHead: approvals.RequestHead{
+				Workspace: "T1", ID: id, Run: "run_1", Kind: agent.ExternalResult, Status: approvals.RequestPending,
+				Created: time.Now(),
+			}}
+			if status != "" {
+				r.Trigger = &approvals.TriggerState{Status: status, At: time.Now()}
+			}
+			if err := tx.PutRequest(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.View(t.Context(), func(tx approvals.Tx) error { return got.count(tx, "T1") }); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(got.lines(), "\n")
+	for _, want := range []string{
+		"\n  1 call waits to be sent to the system that carries it out: it is, also if it was since\n",
+		"\n  3 requests wait for people",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+}
+
 // TestRestoredMessages: what waits to be sent is under way too.
 func TestRestoredMessages(t *testing.T) {
 	t.Parallel()
