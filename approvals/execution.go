@@ -224,7 +224,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 
 // recall tells the state which of its calls have begun since it was saved.
 func (x *execution) recall(ctx context.Context) error {
-	if !slices.ContainsFunc(x.requests, (*Request).begunSince) {
+	if !x.state.MayHaveBegun() && !slices.ContainsFunc(x.requests, (*Request).begunSince) {
 		return nil
 	}
 	effects, err := x.effects(ctx)
