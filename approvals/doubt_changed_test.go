@@ -179,3 +179,42 @@ func TestUngatedBrokenOffInAChangedWorld(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenOffUnderAGrant kills the process in the middle of a call that a grant has let run, while the state of its
+// run says that the call waits for people, whom nobody has asked.
+func TestBrokenOffUnderAGrant(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before func(tool *agent.Tool, b *bench)
+		change func(b *bench, g approvals.GrantID)
+	}{
+		"still granted": {change: func(*bench, approvals.GrantID) {}},
+		"revoked":       {change: func(b *bench, g approvals.GrantID) { b.check(b.revoke(g, bob)) }},
+		"depends on it": {before: dependsOnEffects, change: func(*bench, approvals.GrantID) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, r := granting(t)
+			g := b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
+			asked := asks(call("c1", "pay", `{"amount":5,"to":"acme"}`))
+			b.changing(asked, "pay", tt.before, true)
+			id := b.submit()
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			tt.change(b, g.ID)
+			b.changing(asked, "pay", tt.before, false)
+			b.start()
+			q := b.question(id)
+			if q.Kind != agent.OutcomeUnknown {
+				t.Fatalf("people are asked whether a call may run that has begun: %s", q.Kind)
+			}
+			b.must(q, bob, approvals.GiveUp, "no trace")
+			const want = "c1: It is not known whether this call was carried out, and a person has given it up."
+			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, want) {
+				t.Errorf("the model was told %q", got)
+			}
+			b.knows(id, approvals.OutcomeUnknown)
+			b.stop()
+		})
+	}
+}
