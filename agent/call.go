@@ -92,6 +92,11 @@ func (c *call) ask(question InterruptionKind) {
 	}
 }
 
+// mayHaveBegun reports whether an earlier execution may have begun the call under what lets it run now.
+func (c *call) mayHaveBegun() bool {
+	return c.State == callCleared || c.begun && c.Question != OutcomeUnknown
+}
+
 // clear lets the call run.
 func (c *call) clear(how ruling) {
 	c.enter(callCleared)

@@ -118,6 +118,8 @@ func decideNew(c *call, t *Tool, k knowledge) step {
 		return proceed(c, t, ruling{verdict: free})
 	case t.Audit:
 		return proceed(c, t, ruling{verdict: free, review: true})
+	case c.begun: // nothing decides any more whether it may
+		return c.askWhether()
 	case t.screens() && !k.screened:
 		return step{act: actScreen}
 	case t.OnApproval != nil && !k.undecided:
@@ -138,9 +140,17 @@ func decideAnswered(c *call, t *Tool, k knowledge) step {
 	case changed && t.NeedsApproval != nil && k.gate == gateUnasked:
 		return step{act: actGate}
 	case changed && k.gate == gateBroken:
-		return ask(Confirm)
+		return c.askWhether()
 	}
 	return proceed(c, t, k.ruling)
+}
+
+// askWhether asks people whether the call may run or, where it has begun already, what became of it.
+func (c *call) askWhether() step {
+	if c.mayHaveBegun() {
+		return step{act: actAsk, question: OutcomeUnknown, renew: true, attempt: c.Attempt + 1}
+	}
+	return ask(Confirm)
 }
 
 // proceed lets a call run, or has somebody outside carry it out.

@@ -43,7 +43,7 @@ func (l *loop) lookUp(ctx context.Context, m *matter) query {
 	}
 	return query{"preconditions", m.tool.Name, ask, func(err error) error {
 		if err != nil {
-			c.fail(unusableArguments(err))
+			c.refuse(err)
 			return nil
 		}
 		m.known.lookedUp, m.known.preconditions = true, found

@@ -18,7 +18,7 @@ type job struct {
 	view    ToolCall // what the application's code sees of it
 	how     ruling   // what lets it run
 	id      string   // of its interruption
-	resumed bool     // it was cleared by an earlier execution, and may have begun
+	resumed bool     // it may have begun in an earlier execution
 }
 
 // settle brings the calls of the turn as far as they get without another decision. Afterwards all of them have their
@@ -121,7 +121,7 @@ func (l *loop) take(b *batch, m *matter) error {
 		return nil
 	}
 	if s.act == actRun {
-		resumed := c.State == callCleared
+		resumed := c.mayHaveBegun()
 		c.clear(s.how)
 		b.jobs = append(b.jobs, &job{
 			call: c, tool: m.tool, view: l.view(c), how: s.how, id: l.frame.interruptionID(c.ID), resumed: resumed,

@@ -161,10 +161,15 @@ func (f *frame) needsTool(c *call) bool {
 	return how.verdict != rejected && how.output == nil
 }
 
+// MayHaveBegun reports whether a call of the current turn was let through of which only a Journal can say whether it
+// has begun; see Begun.
+func (s *RunState) MayHaveBegun() bool { return !s.empty() && s.frame.mayHaveBegun() }
+
 // Begun says of the call with this Interruption.ID that it has begun, which whoever keeps a Journal may know when the
-// state does not: it was saved before. Where the tool was changed since and does not take the call any more, the model
-// reads that nobody knows whether it was carried out, and not that it was not. It has to be said before Rebind, and is
-// not saved. A call that is not of the current turn is passed over.
+// state does not: it was saved before. Where something has changed since, people are not asked whether the call may run
+// but what became of it, and the journal is looked into before anything speaks against it. Where its tool does not take
+// it any more, the model reads that nobody knows whether it was carried out, and not that it was not. It has to be said
+// before Rebind, and is not saved. A call that is not of the current turn is passed over.
 func (s *RunState) Begun(interruption string) {
 	if s.empty() {
 		return
@@ -220,7 +225,12 @@ func (f *frame) rebindOpen(c *call) bool {
 		return false
 	}
 	f.rebind(c, tool)
-	if c.State == callWaiting {
+	switch {
+	case c.State != callWaiting:
+	case c.mayHaveBegun(): // nobody can be asked whether it may
+		c.ask(OutcomeUnknown)
+		c.Renew, c.Attempt = true, c.Attempt+1
+	default:
 		c.ask(c.Question)
 	}
 	return true

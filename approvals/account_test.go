@@ -366,10 +366,10 @@ func TestCancelNamesWhatIsDoneElsewhere(t *testing.T) {
 	b.stop()
 }
 
-// TestApprovalOfWhatHasFinished has an idempotent tool change while another worker is still at its call: people are
-// asked again, the call finishes, and then they approve it. It does not run again, and both requests say what is
-// true of them.
-func TestApprovalOfWhatHasFinished(t *testing.T) {
+// TestChangedWhileItRuns has an idempotent tool change while another worker is still at its call: people are asked what
+// became of it, and not any more when the call finishes. It does not run again, and both requests say what is true of
+// them.
+func TestChangedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -399,8 +399,13 @@ func TestApprovalOfWhatHasFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		r1.fail(nil)
+		if got := b.pending(id)[0].Kind; got != agent.OutcomeUnknown {
+			t.Errorf("people are asked a question of kind %s", got)
+		}
 		time.Sleep(time.Minute)
-		b.must(b.pending(id)[0], bob, approvals.Approve, "")
+		if got := b.pending(id); len(got) != 0 {
+			t.Errorf("people are still asked: %v", got)
+		}
 		if err := two(runJob(id)); err != nil {
 			t.Fatal(err)
 		}

@@ -185,7 +185,8 @@ func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
 	if err != nil && !errors.Is(err, agent.ErrStale) {
 		return nil, 0, err
 	}
-	if !fresh && !p.repeatable(r) {
+	// Where nothing allows it any more, people are not asked whether it may: it has begun.
+	if !fresh && (!p.repeatable(r) || err != nil && !rec.carriedOutElsewhere()) {
 		return nil, 0, agent.ErrOutcomeUnknown
 	}
 	if err != nil {

@@ -122,11 +122,15 @@ func (x *execution) pause(
 	ctx context.Context, open []agent.Interruption, before *tried,
 ) (goesOn bool, err error) {
 	x.turn = x.state.Turn()
-	found, err := x.takeRecorded(ctx, open, before.recorded)
+	found, err := x.takeRecorded(ctx, open, before)
 	if found || err != nil {
 		return found, err
 	}
 	found, err = x.underGrants(ctx, open, before)
+	if found || err != nil {
+		return found, err
+	}
+	found, err = x.doubtBegun(open, before)
 	if found || err != nil {
 		return found, err
 	}
@@ -141,7 +145,7 @@ func (x *execution) pause(
 // died before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output
 // and runs nothing. Each call is tried once.
 func (x *execution) takeRecorded(
-	ctx context.Context, open []agent.Interruption, tried map[string]bool,
+	ctx context.Context, open []agent.Interruption, before *tried,
 ) (found bool, err error) {
 	if x.run.StateItems == 0 {
 		return false, nil
@@ -151,15 +155,33 @@ func (x *execution) takeRecorded(
 		return false, err
 	}
 	for _, in := range open {
+		before.begun[in.ID] = slices.ContainsFunc(effects, func(e *EffectRecord) bool {
+			return e.Interruption == in.ID && !e.carriedOutElsewhere()
+		})
 		done := slices.ContainsFunc(effects, func(e *EffectRecord) bool {
 			return e.Interruption == in.ID && !e.Done.IsZero() && e.Kind != agent.KindAgent
 		})
-		if !done || in.Kind == agent.ExternalResult || tried[in.ID] {
+		if !done || in.Kind == agent.ExternalResult || before.recorded[in.ID] {
 			continue
 		}
-		tried[in.ID], found = true, true
+		before.recorded[in.ID], found = true, true
 		if err := x.state.Approve(in, agent.ApproveOptions{}); err != nil {
 			return false, fmt.Errorf("take the output of %s from the journal: %w", in.ID, err)
+		}
+	}
+	return found, nil
+}
+
+// doubtBegun has the journal say of calls that people would be asked to let run, although they have begun, that nobody
+// knows what came of them: the grant that let them run does not any more. Nothing allows them, so nothing runs.
+func (x *execution) doubtBegun(open []agent.Interruption, before *tried) (found bool, err error) {
+	for _, in := range open {
+		if in.Kind != agent.Confirm || !before.begun[in.ID] || before.doubted[in.ID] {
+			continue
+		}
+		before.doubted[in.ID], found = true, true
+		if err := x.state.Approve(in, agent.ApproveOptions{}); err != nil {
+			return false, fmt.Errorf("ask the journal about %s: %w", in.ID, err)
 		}
 	}
 	return found, nil
@@ -224,7 +246,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 
 // recall tells the state which of its calls have begun since it was saved.
 func (x *execution) recall(ctx context.Context) error {
-	if !slices.ContainsFunc(x.requests, (*Request).begunSince) {
+	if !x.state.MayHaveBegun() && !x.unasked() && !slices.ContainsFunc(x.requests, (*Request).begunSince) {
 		return nil
 	}
 	effects, err := x.effects(ctx)
@@ -239,6 +261,13 @@ func (x *execution) recall(ctx context.Context) error {
 		x.broken = x.broken || e.Done.IsZero()
 	}
 	return nil
+}
+
+// unasked reports whether the state has a question that was put to nobody: a grant may have answered it.
+func (x *execution) unasked() bool {
+	return slices.ContainsFunc(x.state.Interruptions(), func(in agent.Interruption) bool {
+		return !slices.ContainsFunc(x.requests, func(r *Request) bool { return r.Interruption == in.ID })
+	})
 }
 
 // begunSince reports whether the call that the request allowed may have begun since the run's state was saved.

@@ -27,7 +27,9 @@ func (x *execution) underGrants(ctx context.Context, open []agent.Interruption, 
 			return false, err
 		}
 		if i := slices.IndexFunc(grants, func(g *Grant) bool { return g.Deny }); i >= 0 {
-			denied = append(denied, denial{in, grants[i]})
+			if !t.begun[in.ID] { // else it is too late to refuse it
+				denied = append(denied, denial{in, grants[i]})
+			}
 			continue
 		}
 		if in.Original != nil || tool != nil && tool.External {
@@ -54,10 +56,18 @@ func (x *execution) underGrants(ctx context.Context, open []agent.Interruption, 
 // tried notes what an execution has tried already about a call.
 type tried struct {
 	recorded map[string]bool
+	doubted  map[string]bool
 	grants   map[string][]GrantID
+
+	begun map[string]bool // whether the call was begun by an earlier execution
 }
 
-func newTried() *tried { return &tried{recorded: map[string]bool{}, grants: map[string][]GrantID{}} }
+func newTried() *tried {
+	return &tried{
+		recorded: map[string]bool{}, doubted: map[string]bool{}, grants: map[string][]GrantID{},
+		begun: map[string]bool{},
+	}
+}
 
 // grant notes that the grant is tried for the call, and reports whether it was before.
 func (t *tried) grant(interruption string, id GrantID) bool {

@@ -1,0 +1,220 @@
+package approvals_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/agent"
+	"countersign/agent/guardrail"
+	"countersign/approvals"
+)
+
+// TestBrokenOffInAChangedWorld kills the process in the middle of a call that people approved, while the state of its
+// run says that the call waits for them, and changes something that would have it asked about anew or refused. People
+// are asked what became of it, and the model is not told that it was not carried out: it may make it again.
+func TestBrokenOffInAChangedWorld(t *testing.T) {
+	t.Parallel()
+	const given = "It is not known whether this call was carried out, and a person has given it up."
+	const again = "It is not known whether this call was carried out. It was not tried again, " +
+		"because what it depends on has changed."
+	stricter := func(b *bench) { b.policy.always(named(2, bob, cara)) }
+	for name, tt := range map[string]struct {
+		tool   string
+		before func(tool *agent.Tool, b *bench)
+		change func(tool *agent.Tool, b *bench)
+		want   string // what the model reads; by default that somebody gave the call up
+		ended  bool   // nobody is asked, as the call is ended with that
+	}{
+		"its tool":                  {tool: "pay", change: newVersion},
+		"its tool, which may again": {tool: "look", change: newVersion},
+		"its policy":                {tool: "pay", change: func(_ *agent.Tool, b *bench) { stricter(b) }},
+		"its policy, may again":     {tool: "look", change: func(_ *agent.Tool, b *bench) { stricter(b) }},
+		"what it depends on":        {tool: "pay", before: dependsOnEffects, change: dependsOnEffects},
+		"what it depends on, may again": {
+			tool: "look", before: dependsOnEffects, change: dependsOnEffects, want: again, ended: true,
+		},
+		"what it depends on cannot be read": {tool: "pay", before: dependsOnEffects, change: dependsOnNothing},
+		"a guardrail": {tool: "pay", change: func(tool *agent.Tool, _ *bench) {
+			tool.InputGuardrails = []agent.ToolInputGuardrail{{Name: "g", Check: refuses}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			asked := asks(call("c1", tt.tool, `{}`))
+			b.changing(asked, tt.tool, tt.before, true)
+			b.start()
+			r := b.question(b.submit())
+			b.must(r, bob, approvals.Approve, "")
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			b.changing(asked, tt.tool, tt.change, false)
+			b.start()
+			want := tt.want
+			if !tt.ended {
+				q := b.question(r.Run)
+				if q.Kind == agent.OutcomeUnknown {
+					b.must(q, bob, approvals.GiveUp, "no trace")
+					want = given
+				} else {
+					b.must(q, bob, approvals.Reject, "no more")
+				}
+			}
+			got := b.reaches(r.Run, approvals.RunDone).Output
+			if want == "" || !strings.HasPrefix(got, "c1: "+want) {
+				t.Errorf("the model was told %q, want %q", got, want)
+			}
+			if known := b.request(r.ID).Outcome; !tt.ended && known != approvals.OutcomeUnknown {
+				t.Errorf("the request says %q", known)
+			}
+			if !tt.ended {
+				b.knows(r.Run, approvals.OutcomeUnknown)
+			}
+			if n := len(b.effects.all()); n != 1 {
+				t.Errorf("%d effects", n)
+			}
+			b.stop()
+		})
+	}
+}
+
+// changing sets up the agent with its tool of that name changed, whose call kills the process if it is to die.
+func (b *bench) changing(m agent.Model, name string, change func(*agent.Tool, *bench), dies bool) {
+	tools := b.tools()
+	for i := range tools {
+		tool := &tools[i]
+		if tool.Name != name {
+			continue
+		}
+		if change != nil {
+			change(tool, b)
+		}
+		if work, mortal := tool.Invoke, b.mortal; dies {
+			tool.Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+				defer mortal.kill()
+				return work(ctx, c)
+			}
+		}
+	}
+	b.agent(m, tools...)
+}
+
+func newVersion(tool *agent.Tool, _ *bench) { tool.Version = "2" }
+
+func dependsOnEffects(tool *agent.Tool, b *bench) {
+	tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
+		return []string{fmt.Sprint("carried out: ", len(b.effects.all()))}, nil
+	}
+}
+
+func dependsOnNothing(tool *agent.Tool, _ *bench) {
+	tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
+		return nil, errors.New("no route to host")
+	}
+}
+
+func refuses(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
+	return guardrail.Verdict{Action: guardrail.Replace, Message: "The call was not carried out: too much."}, nil
+}
+
+// TestUngatedBrokenOffInAChangedWorld is TestBrokenOffInAChangedWorld for calls that nobody had to approve, of tools
+// that change while the process is down.
+func TestUngatedBrokenOffInAChangedWorld(t *testing.T) {
+	t.Parallel()
+	const unknown = "It is not known whether this call was carried out, "
+	free := func(tool *agent.Tool, _ *bench) { tool.NeedsApproval = nil }
+	refusing := func(tool *agent.Tool, b *bench) {
+		free(tool, b)
+		newVersion(tool, b)
+		tool.Validate = func(json.RawMessage) error { return errors.New("amount must be text") }
+	}
+	for name, tt := range map[string]struct {
+		tool   string
+		change func(tool *agent.Tool, b *bench)
+		asked  bool
+	}{
+		"not taken any more":                        {tool: "note", change: refusing},
+		"not taken any more, may again":             {tool: "look", change: refusing},
+		"has to be approved, may again":             {tool: "look", change: nil, asked: true},
+		"changed and has to be approved, may again": {tool: "look", change: newVersion, asked: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			asked := asks(call("c1", tt.tool, `{}`))
+			b.changing(asked, tt.tool, free, true)
+			b.start()
+			id := b.submit()
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			b.changing(asked, tt.tool, tt.change, false)
+			b.start()
+			want := unknown + "and it will not be tried again."
+			if tt.asked {
+				want = unknown + "and a person has given it up."
+				q := b.question(id)
+				if q.Kind != agent.OutcomeUnknown {
+					t.Fatalf("people are asked whether a call may run that has begun: %s", q.Kind)
+				}
+				b.must(q, bob, approvals.GiveUp, "no trace")
+			}
+			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, "c1: "+want) {
+				t.Errorf("the model was told %q, want %q", got, want)
+			}
+			b.knows(id, approvals.OutcomeUnknown)
+			if got := b.doubted(); len(got) != 1 {
+				t.Errorf("the trail doubts the attempts %v", got)
+			}
+			b.until("what is to be told", b.delivered)
+			said := b.surface.texts(approvals.NotifyNotice)
+			told := len(said) == 1 && strings.HasPrefix(said[0], "Unknown whether it was carried out: "+tt.tool)
+			if !told && !tt.asked {
+				t.Errorf("people are told %q", said)
+			}
+			b.stop()
+		})
+	}
+}
+
+// TestBrokenOffUnderAGrant kills the process in the middle of a call that a grant has let run, while the state of its
+// run says that the call waits for people, whom nobody has asked.
+func TestBrokenOffUnderAGrant(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before func(tool *agent.Tool, b *bench)
+		change func(b *bench, g approvals.GrantID)
+	}{
+		"still granted": {change: func(*bench, approvals.GrantID) {}},
+		"revoked":       {change: func(b *bench, g approvals.GrantID) { b.check(b.revoke(g, bob)) }},
+		"depends on it": {before: dependsOnEffects, change: func(*bench, approvals.GrantID) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, r := granting(t)
+			g := b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
+			asked := asks(call("c1", "pay", `{"amount":5,"to":"acme"}`))
+			b.changing(asked, "pay", tt.before, true)
+			id := b.submit()
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			tt.change(b, g.ID)
+			b.changing(asked, "pay", tt.before, false)
+			b.start()
+			q := b.question(id)
+			if q.Kind != agent.OutcomeUnknown {
+				t.Fatalf("people are asked whether a call may run that has begun: %s", q.Kind)
+			}
+			b.must(q, bob, approvals.GiveUp, "no trace")
+			const want = "c1: It is not known whether this call was carried out, and a person has given it up."
+			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, want) {
+				t.Errorf("the model was told %q", got)
+			}
+			b.knows(id, approvals.OutcomeUnknown)
+			b.stop()
+		})
+	}
+}
