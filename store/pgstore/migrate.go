@@ -82,7 +82,11 @@ func (s *Store) upToDate(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	return err == nil && version == len(ours), err
+	if err != nil || version != len(ours) {
+		return false, err
+	}
+	left, err := leftIndexes(ctx, s.clicks)
+	return err == nil && len(left) == 0, err
 }
 
 // migrate brings the schema up to date, or refuses one that this program must not work with. Each step is a transaction

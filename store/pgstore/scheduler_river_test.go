@@ -170,6 +170,27 @@ func TestNothingIsLeftBesideABackup(t *testing.T) {
 	}
 }
 
+// TestLeftIndexesAreDropped: what a start that was killed has left, the next one removes.
+func TestLeftIndexesAreDropped(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openJobs(t, url, jobSettings{})
+	_, err := s.work.Exec(t.Context(), `create index river_job_args_index on river_job using gin (args);
+		create index river_job_kind_ccnew on river_job (kind);
+		update pg_index set indisvalid = false where indexrelid = 'river_job_kind_ccnew'::regclass`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := leftIndexes(t.Context(), s.work); err != nil || len(left) != 2 {
+		t.Fatalf("left are %q: %v", left, err)
+	}
+	openJobs(t, url, jobSettings{})
+	if left, err := leftIndexes(t.Context(), s.work); err != nil || len(left) != 0 {
+		t.Errorf("left are still %q: %v", left, err)
+	}
+}
+
 // TestUpgradesArePatient: what changes River's tables may take longer than any statement else, as it does where they
 // are large or somebody holds them.
 func TestUpgradesArePatient(t *testing.T) {
