@@ -22,6 +22,7 @@ const (
 	codeCancelled      = "57014"
 	codeProtocol       = "08P01" // a pooler: unsupported startup parameter
 	codeReadOnly       = "25006"
+	codeLocked         = "55P03" // others have locked it for longer than lock_timeout
 	codeNoSetting      = "42704" // of a session
 	codeBadSetting     = "22023"
 )

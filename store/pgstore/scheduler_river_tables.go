@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -51,7 +52,7 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
-		return s.migrateRiverOn(ctx, db)
+		return s.whenFree(ctx, func() error { return s.migrateRiverOn(ctx, db) })
 	}()
 	if err != nil {
 		return fmt.Errorf("prepare River's tables: %w", err)
@@ -59,13 +60,14 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 	return nil
 }
 
-// patientPool returns connections for statements that may take longer than any other: they change large tables, or wait
-// for another process that does. One is for a lock.
+// patientPool returns connections for statements that may take longer than any other, because they change large tables.
+// One is for a lock.
 func (s *Store) patientPool(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg := s.work.Config()
 	cfg.MaxConns, cfg.MinConns = 2, 0
 	params := cfg.ConnConfig.RuntimeParams
-	params["statement_timeout"], params["lock_timeout"], params[idleTimeout] = "0", "0", "0"
+	params["statement_timeout"], params[idleTimeout] = "0", "0"
+	params["lock_timeout"] = strconv.FormatInt(tableWait.Milliseconds(), 10)
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
