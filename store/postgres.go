@@ -101,7 +101,7 @@ func Examine(ctx context.Context, url string) (*Examination, error) {
 	}
 	e, err := pgstore.Examine(ctx, url)
 	switch {
-	case errors.Is(err, pgstore.ErrNoSchema), errors.Is(err, pgstore.ErrNoRight):
+	case errors.Is(err, pgstore.ErrNoSchema), errors.Is(err, pgstore.ErrNoRight), errors.Is(err, pgstore.ErrNotOwner):
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
 		return nil, postgresError(err)

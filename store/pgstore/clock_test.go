@@ -2,8 +2,10 @@ package pgstore
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +88,46 @@ func TestClockBehindRecords(t *testing.T) {
 	}
 	if !s.UncertainSince().IsZero() {
 		t.Error("the store that wrote it was sound")
+	}
+}
+
+// TestClockBesideWriters opens a store again and again while another replica writes: what that writes meanwhile is
+// newer than what the server's clock said first, and no sign of a clock that is wrong.
+func TestClockBesideWriters(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openStore(t, url, Config{})
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer close(stop)
+	for w := range 4 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := s.Update(t.Context(), func(tx approvals.Tx) error {
+					id := approvals.AuditID(fmt.Sprintf("aud_%d_%d", w, i))
+					return tx.AppendAudit(&approvals.AuditEntry{Workspace: "T1", ID: id, At: tx.Now()})
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		again := openStore(t, url, Config{ReadOnly: true})
+		if since := again.UncertainSince(); !since.IsZero() {
+			t.Fatalf("start %d holds the server's clock for wrong since %v", i+1, since)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -58,6 +58,10 @@ const idleInTransaction = claimLease
 // idleTimeout names the setting of the server that says so.
 const idleTimeout = "idle_in_transaction_session_timeout"
 
+// idleSession names the setting of the server that ends sessions without a transaction after a while. Ours may rest:
+// some hold a lock, or listen.
+const idleSession = "idle_session_timeout"
+
 // settings of every session. Plans are made once per connection, perhaps while a table is empty, and go by indexes row
 // by row: a plan that reads a whole table is slow once that has grown, and, be it small, has the transaction conflict
 // with every other one that writes to it.
@@ -73,6 +77,7 @@ var settings = map[string]string{
 	"jit":               "off",
 	"statement_timeout": "30s",
 	"lock_timeout":      "10s",
+	idleSession:         "0",
 	idleTimeout:         strconv.FormatInt(idleInTransaction.Milliseconds(), 10),
 }
 

@@ -28,6 +28,8 @@ type Examination struct {
 	half      bool // of what is being moved into it
 	// barred is a table that the role may not write; empty when there is none.
 	barred string
+	// others is a table that the role may not change, because it is another one's; empty when there is none.
+	others string
 	// Synchronous and Asynchronous count the replicas of the server, as far as the role may see them.
 	Synchronous, Asynchronous int
 	SynchronousCommit         string
@@ -90,8 +92,8 @@ func (e *Examination) ask(ctx context.Context, conn *pgx.Conn, schema string) er
 	if err != nil || !there {
 		return err
 	}
-	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0), coalesce(`+barredTable+`, '')`,
-		schema).Scan(&e.Version, &e.barred)
+	err = conn.QueryRow(ctx, `select coalesce((select max(version) from migrations), 0), coalesce(`+barredTable+`, ''),
+		coalesce(`+othersTable+`, '')`, schema).Scan(&e.Version, &e.barred, &e.others)
 	if err != nil {
 		return err
 	}
@@ -117,6 +119,13 @@ const barredTable = `(select c.relname from pg_class c
 			and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
 	order by c.relname limit 1)`
 
+// othersTable names a table of the program, one that has the owner of its first, where that is another role whose
+// rights this one lacks.
+const othersTable = `(select c.relname from pg_class c
+	where c.relnamespace = to_regnamespace($1) and c.relkind = 'r' and not pg_has_role(c.relowner, 'usage')
+		and c.relowner = (select relowner from pg_class where oid = to_regclass('migrations'))
+	order by c.relname limit 1)`
+
 // refusal is what Open would say to what was found.
 func (e *Examination) refusal(schema string) error {
 	switch {
@@ -131,6 +140,9 @@ func (e *Examination) refusal(schema string) error {
 	case e.barred != "":
 		return fmt.Errorf("%w the table %s.%s: docs/postgresql.md lists what the role needs", ErrNoRight, schema,
 			e.barred)
+	case e.Version > 0 && e.Version < e.Needs && e.others != "":
+		return fmt.Errorf("%w: this version of the program changes tables of the schema %s when it starts, and %s.%s "+
+			"is another role's: docs/postgresql.md lists what the role needs", ErrNotOwner, schema, schema, e.others)
 	case e.Version == 0 && !e.MayCreate:
 		return fmt.Errorf("%w: the schema %s is not there, and the role may not make it: "+
 			"grant create on the database, or make the schema (docs/postgresql.md)", ErrNoSchema, schema)

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -82,7 +83,11 @@ func (s *Store) upToDate(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	return err == nil && version == len(ours), err
+	if err != nil || version != len(ours) {
+		return false, err
+	}
+	left, err := leftIndexes(ctx, s.clicks)
+	return err == nil && len(left) == 0, err
 }
 
 // migrate brings the schema up to date, or refuses one that this program must not work with. Each step is a transaction
@@ -99,13 +104,42 @@ func (s *Store) migrate(ctx context.Context) error {
 	defer conn.Release()
 	for {
 		var done bool
-		err := pgx.BeginTxFunc(ctx, conn.Conn(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-			var err error
-			done, err = s.migrateOnce(ctx, tx, list)
-			return err
+		err := s.whenFree(ctx, func() error {
+			return pgx.BeginTxFunc(ctx, conn.Conn(), pgx.TxOptions{IsoLevel: pgx.ReadCommitted},
+				func(tx pgx.Tx) (err error) {
+					done, err = s.migrateOnce(ctx, tx, list)
+					return err
+				})
 		})
 		if err != nil || done {
 			return err
+		}
+	}
+}
+
+const (
+	// tableWait is how long a change of a table waits for those who use it. Whoever wants it next waits behind it.
+	tableWait = time.Second
+	// tablePause is how long it lets others go first after that.
+	tablePause = 2 * time.Second
+)
+
+// whenFree carries out what changes tables, again and again while others use them for long, as a backup and a report
+// do: replicas that are at work meanwhile go on.
+func (s *Store) whenFree(ctx context.Context, change func() error) error {
+	for said := false; ; said = true {
+		err := change()
+		if !isCode(err, codeLocked) && !isCode(err, codeDeadlock) {
+			return err
+		}
+		if !said {
+			s.cfg.Logger.Warn("tables of the store are to be changed, and somebody uses them, such as a backup or a "+
+				"report; waiting for that to end", "schema", s.schema, "error", err)
+		}
+		select {
+		case <-time.After(tablePause):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
@@ -128,8 +162,8 @@ func (s *Store) migrateOnce(ctx context.Context, tx pgx.Tx, list []migration) (d
 			"that writes", s.schema, version, len(list))
 	}
 	// Statements of a migration may take longer than any other.
-	if _, err := tx.Exec(ctx, "set local statement_timeout = 0; set local lock_timeout = 0",
-		pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = 0; set local lock_timeout = %d",
+		tableWait.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return false, err
 	}
 	return false, s.step(ctx, tx, list[version])

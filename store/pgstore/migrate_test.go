@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/rivermigrate"
 )
 
 // released has the SHA-256 of every migration that was merged. Such a file never changes: write another one.
@@ -157,4 +160,65 @@ func TestUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
+}
+
+// TestUpgradesHoldNobodyUp: while a backup reads the tables that an upgrade is to change, the replicas that are at work
+// go on, and the upgrade comes after it.
+func TestUpgradesHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"jobs", "river_job"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			url := newURL(t)
+			s := openJobs(t, url, jobSettings{})
+			m, err := s.riverMigrator(t.Context(), s.work)
+			if err == nil && table == "river_job" {
+				_, err = m.Migrate(t.Context(), rivermigrate.DirectionDown, &rivermigrate.MigrateOpts{TargetVersion: 5})
+			} else if err == nil {
+				_, err = s.work.Exec(t.Context(), "delete from migrations where version = 5; "+
+					"alter table jobs drop column paused", pgx.QueryExecModeSimpleProtocol)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			backup, err := s.clicks.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer backup.Rollback(context.WithoutCancel(t.Context()))
+			_, err = backup.Exec(t.Context(), "set local idle_in_transaction_session_timeout = 0; lock table "+table+
+				" in access share mode", pgx.QueryExecModeSimpleProtocol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened := make(chan error, 1)
+			go func() {
+				s, err := Open(t.Context(), url, Config{})
+				if err == nil {
+					err = s.Close()
+				}
+				opened <- err
+			}()
+			for waits := false; !waits; {
+				err := s.work.QueryRow(t.Context(), `select exists (select from pg_locks where not granted
+					and relation = $1::text::regclass) from pg_sleep(0.01)`, table).Scan(&waits)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err = s.work.Exec(t.Context(), "insert into "+table+" select * from "+table+" where false")
+			if err != nil {
+				t.Errorf("a replica at work is held up: %v", err)
+			}
+			if err := backup.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-opened; err != nil {
+				t.Error(err)
+			}
+			if done, err := s.upToDate(t.Context()); err != nil || !done {
+				t.Errorf("up to date: %v, %v", done, err)
+			}
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -246,5 +247,40 @@ func TestViews(t *testing.T) {
 	}
 	if err := exec("reset role"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExamineUpgrade: a role that may write the tables, and not change them, as after a restore that made another role
+// their owner, starts the program for as long as nothing of them is to be changed. Who examines them is told before.
+func TestExamineUpgrade(t *testing.T) {
+	t.Parallel()
+	server := pgdev.Start(t)
+	server.Exec(t, "postgres", "create database restored")
+	url, role := server.URL("restored"), "writer"
+	s := openStore(t, url, Config{})
+	server.Exec(t, "restored", "create role "+role+" login; grant usage, create on schema countersign to "+role+"; "+
+		"grant all on all tables in schema countersign to "+role+"; "+
+		"grant all on all sequences in schema countersign to "+role)
+	as := strings.Replace(url, "postgres@", role+"@", 1)
+	if _, err := Examine(t.Context(), as); err != nil || as == url {
+		t.Fatalf("%s, control: up to date: %v", as, err)
+	}
+	if err := openStore(t, as, Config{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.work.Exec(t.Context(), "delete from migrations where version = 5; alter table jobs drop column paused",
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), as, Config{}); !isCode(err, "42501") {
+		t.Errorf("control: a start: %v", err)
+	}
+	_, err = Examine(t.Context(), as)
+	if !errors.Is(err, ErrNotOwner) || !strings.Contains(fmt.Sprint(err), "countersign.audit") {
+		t.Errorf("examined: %v", err)
+	}
+	if e, err := Examine(t.Context(), url); err != nil || e.Version != 4 {
+		t.Errorf("control: the owner: %v, %v", e, err)
 	}
 }

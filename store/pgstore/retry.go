@@ -22,6 +22,7 @@ const (
 	codeCancelled      = "57014"
 	codeProtocol       = "08P01" // a pooler: unsupported startup parameter
 	codeReadOnly       = "25006"
+	codeLocked         = "55P03" // others have locked it for longer than lock_timeout
 	codeNoSetting      = "42704" // of a session
 	codeBadSetting     = "22023"
 )
@@ -129,7 +130,7 @@ func explain(err error) error {
 	case isCode(err, codeProtocol):
 		return fmt.Errorf("%w: %w", ErrPooler, err)
 	case isCode(err, "53300"):
-		return fmt.Errorf("%w: raise max_connections, or lower pool_max_conns in the store's URL", err)
+		return fmt.Errorf("%w: %s", err, moreConnections)
 	case isCode(err, "42501"):
 		return fmt.Errorf("%w: docs/postgresql.md lists what the role needs", err)
 	case isCode(err, "53100"):

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -200,27 +199,33 @@ func startRiver(
 				"jobs of other replicas are looked for instead", "every", pollEvery)
 		}
 	}
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &reminderWorker{to: to})
-	client, err := river.NewClient(riverpgxv5.New(db), &river.Config{
-		Schema:                      schema,
-		Queues:                      map[string]river.QueueConfig{reminderQueue: {MaxWorkers: fetchedAtOnce}},
-		Workers:                     workers,
-		Logger:                      quiet(ctx, s.jobs.log),
-		PollOnly:                    poll,
-		FetchCooldown:               fetchPause,
-		FetchPollInterval:           pollEvery,
-		JobTimeout:                  reminderTimeout,
-		RescueStuckJobsAfter:        rescueAfter,
-		ReindexerIndexNames:         slices.DeleteFunc(river.ReindexerIndexNamesDefault(), isSearchIndex),
-		CompletedJobRetentionPeriod: keptReminders,
-		CancelledJobRetentionPeriod: time.Hour,
-		DiscardedJobRetentionPeriod: 24 * time.Hour,
-	})
+	cfg := riverConfig(to)
+	cfg.Schema, cfg.PollOnly, cfg.Logger = schema, poll, quiet(ctx, s.jobs.log)
+	client, err := river.NewClient(riverpgxv5.New(db), cfg)
 	if err != nil {
 		return nil, err
 	}
 	return client, client.Start(ctx)
+}
+
+// riverConfig is what all of River's clients have in common. They rebuild no indexes, as they would each midnight: that
+// waits for every transaction of the database, a backup among them, and breaks off after a while. Each time it would
+// leave an index behind that is written to and never used. Nearly empty tables do without.
+func riverConfig(to chan<- reminded) *river.Config {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &reminderWorker{to: to})
+	return &river.Config{
+		Queues:                      map[string]river.QueueConfig{reminderQueue: {MaxWorkers: fetchedAtOnce}},
+		Workers:                     workers,
+		FetchCooldown:               fetchPause,
+		FetchPollInterval:           pollEvery,
+		JobTimeout:                  reminderTimeout,
+		RescueStuckJobsAfter:        rescueAfter,
+		ReindexerIndexNames:         []string{},
+		CompletedJobRetentionPeriod: keptReminders,
+		CancelledJobRetentionPeriod: time.Hour,
+		DiscardedJobRetentionPeriod: 24 * time.Hour,
+	}
 }
 
 // notifyPatience is how long a notification may take that is sent to find out whether any arrive.

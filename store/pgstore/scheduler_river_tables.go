@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +24,26 @@ func isSearchIndex(name string) bool {
 	return slices.ContainsFunc(searchIndexes, func(i struct{ name, column string }) bool { return i.name == name })
 }
 
+// sqlLeftIndexes finds those of River's indexes that are to be dropped, where the role may do that: those for searches,
+// which a process has left that was killed between making and dropping them, and half made ones, which River left when
+// it still rebuilt indexes.
+const sqlLeftIndexes = `select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid
+	where i.indrelid = to_regclass('river_job') and pg_has_role(c.relowner, 'usage')
+		and (c.relname = any($1) or not i.indisvalid)`
+
+// leftIndexes returns the names of indexes that are to be dropped.
+func leftIndexes(ctx context.Context, db *pgxpool.Pool) ([]string, error) {
+	names := make([]string, len(searchIndexes))
+	for i := range searchIndexes {
+		names[i] = searchIndexes[i].name
+	}
+	rows, err := db.Query(ctx, sqlLeftIndexes, names)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
 // migrateRiver brings River's tables, which lie beside ours, up to date. One process at a time does it.
 func (s *Store) migrateRiver(ctx context.Context) error {
 	err := func() error {
@@ -31,7 +52,7 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
-		return s.migrateRiverOn(ctx, db)
+		return s.whenFree(ctx, func() error { return s.migrateRiverOn(ctx, db) })
 	}()
 	if err != nil {
 		return fmt.Errorf("prepare River's tables: %w", err)
@@ -39,13 +60,14 @@ func (s *Store) migrateRiver(ctx context.Context) error {
 	return nil
 }
 
-// patientPool returns connections for statements that may take longer than any other: they change large tables, or wait
-// for another process that does. One is for a lock.
+// patientPool returns connections for statements that may take longer than any other, because they change large tables.
+// One is for a lock.
 func (s *Store) patientPool(ctx context.Context) (*pgxpool.Pool, error) {
 	cfg := s.work.Config()
 	cfg.MaxConns, cfg.MinConns = 2, 0
 	params := cfg.ConnConfig.RuntimeParams
-	params["statement_timeout"], params["lock_timeout"], params[idleTimeout] = "0", "0", "0"
+	params["statement_timeout"], params[idleTimeout] = "0", "0"
+	params["lock_timeout"] = strconv.FormatInt(tableWait.Milliseconds(), 10)
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
@@ -59,9 +81,6 @@ func (s *Store) migrateRiverOn(ctx context.Context, db *pgxpool.Pool) error {
 	if err != nil {
 		return err
 	}
-	if now, err := m.Validate(ctx, nil); err != nil || now.OK {
-		return err
-	}
 	lock := fnv.New64a()
 	lock.Write([]byte("countersign River " + s.schema))
 	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
@@ -72,9 +91,27 @@ func (s *Store) migrateRiverOn(ctx context.Context, db *pgxpool.Pool) error {
 	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(lock.Sum64())); err != nil {
 		return err
 	}
-	if now, err := m.Validate(ctx, nil); err != nil || now.OK {
-		return err // somebody else has done it
+	now, err := m.Validate(ctx, nil)
+	if err == nil && !now.OK {
+		err = changeRiver(ctx, db, m)
 	}
+	if err != nil {
+		return err
+	}
+	left, err := leftIndexes(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, name := range left {
+		if _, err := db.Exec(ctx, "drop index if exists "+pgx.Identifier{name}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeRiver has River change its tables. It finds all the indexes there that it once made.
+func changeRiver(ctx context.Context, db *pgxpool.Pool, m *rivermigrate.Migrator[pgx.Tx]) error {
 	var there bool
 	if err := db.QueryRow(ctx, "select to_regclass('river_job') is not null").Scan(&there); err != nil {
 		return err
@@ -88,13 +125,6 @@ func (s *Store) migrateRiverOn(ctx context.Context, db *pgxpool.Pool) error {
 			return err
 		}
 	}
-	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return err
-	}
-	for _, i := range searchIndexes {
-		if _, err := db.Exec(ctx, "drop index if exists "+i.name); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
 }

@@ -123,6 +123,74 @@ func TestRiverUpgrade(t *testing.T) {
 	}
 }
 
+// often is a schedule.
+type often struct{}
+
+func (often) Next(t time.Time) time.Time { return t.Add(100 * time.Millisecond) }
+
+// TestNothingIsLeftBesideABackup: a backup of the database is a transaction that lasts. What River does with its tables
+// meanwhile leaves no index behind that nobody removes and each reminder is written to.
+func TestNothingIsLeftBesideABackup(t *testing.T) {
+	t.Parallel()
+	s := openJobs(t, newURL(t)+"&lock_timeout=200ms", jobSettings{})
+	backup, err := s.clicks.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backup.Rollback(context.WithoutCancel(t.Context()))
+	_, err = backup.Exec(t.Context(), "set local idle_in_transaction_session_timeout = 0; select from format",
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	db, err := s.dispatchPool(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	cfg := riverConfig(make(chan reminded))
+	cfg.Schema, cfg.Logger, cfg.ReindexerSchedule = s.schema, quiet(ctx, s.jobs.log), often{}
+	client, err := river.NewClient(riverpgxv5.New(db), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // its leader is elected, and begins within a second
+	cancel()
+	<-client.Stopped()
+	var left []string
+	err = s.work.QueryRow(t.Context(), `select array(select indexrelid::regclass::text from pg_index
+		where not indisvalid and indrelid = 'river_job'::regclass)`).Scan(&left)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left are %q: %v", left, err)
+	}
+}
+
+// TestLeftIndexesAreDropped: what a start that was killed has left, the next one removes.
+func TestLeftIndexesAreDropped(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	s := openJobs(t, url, jobSettings{})
+	_, err := s.work.Exec(t.Context(), `create index river_job_args_index on river_job using gin (args);
+		create index river_job_kind_ccnew on river_job (kind);
+		update pg_index set indisvalid = false where indexrelid = 'river_job_kind_ccnew'::regclass`,
+		pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := leftIndexes(t.Context(), s.work); err != nil || len(left) != 2 {
+		t.Fatalf("left are %q: %v", left, err)
+	}
+	openJobs(t, url, jobSettings{})
+	if left, err := leftIndexes(t.Context(), s.work); err != nil || len(left) != 0 {
+		t.Errorf("left are still %q: %v", left, err)
+	}
+}
+
 // TestUpgradesArePatient: what changes River's tables may take longer than any statement else, as it does where they
 // are large or somebody holds them.
 func TestUpgradesArePatient(t *testing.T) {

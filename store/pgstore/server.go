@@ -95,25 +95,27 @@ func (s *Store) inspect(ctx context.Context) error {
 			"name a synchronous one in synchronous_standby_names", "replicas", async)
 	}
 	s.clock = newClock(s.cfg.Logger, wall, before)
-	newest, err := s.newestRecord(ctx)
-	if err == nil && newest.After(wall) {
+	newest, now, err := s.newestRecord(ctx)
+	if err == nil && newest.After(now) {
 		s.clock.behind(newest)
 	}
 	return err
 }
 
-// newestRecord returns when the newest entry of the audit trail was written; zero when there is none.
-func (s *Store) newestRecord(ctx context.Context) (newest time.Time, err error) {
+// newestRecord returns when the newest entry of the audit trail was written, zero when there is none, and what the
+// server's clock said after that: other replicas write meanwhile.
+func (s *Store) newestRecord(ctx context.Context) (newest, now time.Time, err error) {
 	var at *time.Time
 	err = s.clicks.QueryRow(ctx, auditWorkspaces+`select greatest(
 		(select max(at) from audit where unsealed_id is not null),
 		(select max(x.at) from workspaces w, lateral (select a.at from audit a
-			where a.workspace = w.workspace and a.seq is not null order by a.seq desc limit 1) x))`).Scan(&at)
+			where a.workspace = w.workspace and a.seq is not null order by a.seq desc limit 1) x)),
+		clock_timestamp()`).Scan(&at, &now)
 	if err != nil {
-		return newest, fmt.Errorf("look for the newest record: %w", err)
+		return newest, now, fmt.Errorf("look for the newest record: %w", err)
 	}
 	if at != nil {
 		newest = *at
 	}
-	return newest, nil
+	return newest, now, nil
 }

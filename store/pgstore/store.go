@@ -68,6 +68,8 @@ var (
 	ErrNewer error = newerError("database was written by a newer version")
 	// ErrNoRight is returned by Examine when the role may not write all of the program's tables.
 	ErrNoRight = errors.New("the role may not write")
+	// ErrNotOwner is returned by Examine when a start would change tables that are another role's.
+	ErrNotOwner = errors.New("the role may not change tables of another one")
 	// ErrNoSchema is returned by Examine when the schema is not there and cannot be made.
 	ErrNoSchema = errors.New("there is nowhere to keep the records")
 	// ErrDamaged is returned for a record that is not what was written.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"countersign/approvals"
+	"countersign/internal/pgdev"
 	"countersign/store/transfer"
 )
 
@@ -38,4 +40,30 @@ func TestMoveIsAloneBesideABotAtRest(t *testing.T) {
 		t.Fatalf("control: when it has ended: %v", err)
 	}
 	from.Close()
+}
+
+// TestMoveStaysAlone: also where the server ends sessions that are idle for a while, as the one that holds the lock of
+// a move is for as long as that takes.
+func TestMoveStaysAlone(t *testing.T) {
+	t.Parallel()
+	server := pgdev.Start(t)
+	server.Exec(t, "postgres", "create database impatient")
+	url := server.URL("impatient")
+	if err := openStore(t, url, Config{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	server.Exec(t, "postgres", "alter database impatient set idle_session_timeout = '200ms'")
+	from, err := OpenSource(t.Context(), url, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	time.Sleep(time.Second)
+	s, err := Open(t.Context(), url, Config{})
+	if !errors.Is(err, transfer.ErrInUse) {
+		t.Errorf("a bot's start while its store is moved: %v", err)
+	}
+	if err == nil {
+		s.Close()
+	}
 }

@@ -174,8 +174,8 @@ func refusalOf(cfg *pgconn.Config, refusal *pgconn.PgError) (says string, is err
 		return fmt.Sprintf("the server does not take the parameters of the store's URL%s, its words: %s: mend them",
 			server, oneLine(refusal.Message)), nil
 	case "53300":
-		return "the server has no connection left" + server + ": raise max_connections, or lower pool_max_conns in " +
-			"the store's URL", nil
+		return "the server has no connection left" + server + ", its words: " + oneLine(refusal.Message) + ": " +
+			moreConnections, nil
 	case "57P03":
 		return "the server does not take connections yet, or no longer" + server + ": wait, or look at its log", nil
 	case codeProtocol:
@@ -184,6 +184,10 @@ func refusalOf(cfg *pgconn.Config, refusal *pgconn.PgError) (says string, is err
 	return "the server refuses the connection" + server + ", its words: " + oneLine(refusal.Message) +
 		": look at its log", nil
 }
+
+// moreConnections is what to do where there are too few. The server says which limit it is.
+const moreConnections = "raise max_connections, or the connection limit of the role or the database, or lower " +
+	"pool_max_conns in the store's URL"
 
 // databaseOf is the database that the server looks for.
 func databaseOf(cfg *pgconn.Config) string {

@@ -30,11 +30,12 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	c := pgdev.Own(t, pgdev.Options{})
 	c.Exec(t, "postgres", "set password_encryption = 'scram-sha-256'; create role bot login password 'right-5a1e'; "+
-		"create role other login")
+		"create role other login; create role few login connection limit 0")
 	c.Exec(t, "postgres", "create database bots owner bot")
 	c.Exec(t, "postgres", "revoke connect on database bots from public")
 	c.Stop(false)
-	rules := "local all postgres trust\nlocal all nobody trust\nlocal all other trust\nlocal all bot scram-sha-256\n"
+	rules := "local all postgres trust\nlocal all nobody trust\nlocal all other trust\nlocal all few trust\n" +
+		"local all bot scram-sha-256\n"
 	hba := filepath.Join(filepath.Dir(c.Socket()), "data", "pg_hba.conf")
 	if err := os.WriteFile(hba, []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
@@ -71,6 +72,9 @@ func TestUnreachable(t *testing.T) {
 			[]string{"does not let the role nobody in (SQLSTATE 28000)", ": create the role, or admit it in pg_hba"}},
 		{"may not connect", socket("other", wrong, "bots"), nil,
 			[]string{"the role other may not connect to the database bots (SQLSTATE 42501): grant it that"}},
+		{"role that may have no more connections", socket("few", wrong, "postgres"), nil,
+			[]string{`no connection left (SQLSTATE 53300), its words: too many connections for role "few": raise`,
+				"limit of the role"}},
 		{"misspelled parameter", socket("postgres", wrong, "postgres") + "&statment_timeout=10s", nil,
 			[]string{"does not take the parameters of the store's URL (SQLSTATE 42704)",
 				`"statment_timeout": mend them`}},
