@@ -114,7 +114,7 @@ func TestBrokenOffAndNotTakenAnyMore(t *testing.T) {
 	t.Parallel()
 	const told = "c1: It is not known whether this call was carried out, and it will not be tried again."
 	const lost = "Unknown whether it was carried out: pay. " +
-		"It was cut off, and its changed tool does not take it any more: nobody is asked."
+		"It was cut off, and its tool does not take it any more: nobody is asked."
 	for name, tt := range map[string]struct {
 		recorded, waits bool
 		outcome         approvals.Outcome

@@ -143,7 +143,7 @@ func (x *execution) pause(
 
 // takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker
 // died before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output
-// and runs nothing. Each call is tried once.
+// and runs nothing. Each call is tried once. It notes in before which of the open calls have begun.
 func (x *execution) takeRecorded(
 	ctx context.Context, open []agent.Interruption, before *tried,
 ) (found bool, err error) {

@@ -59,7 +59,7 @@ type tried struct {
 	doubted  map[string]bool
 	grants   map[string][]GrantID
 
-	begun map[string]bool // whether the call was begun by an earlier execution
+	begun map[string]bool // whether the journal has the call as begun
 }
 
 func newTried() *tried {

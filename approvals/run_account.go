@@ -274,61 +274,56 @@ func (c *txn) memorize(r *Run, e *EffectRecord, word, text string) error {
 // giveUpOpen gives up those calls of the ended run that which chooses and that are still taken to be running. It tells
 // the place, with why at the end, and its memory.
 func (c *txn) giveUpOpen(r *Run, why string, which func(*EffectRecord) bool) error {
-	effects, err := c.EffectsOfRun(c.ws, r.ID)
+	open, err := c.giveUpRunning(r, why, func(e *EffectRecord) bool { return e.Kind != agent.KindAgent && which(e) })
 	if err != nil {
 		return err
 	}
-	requests, err := c.requestsOf(r.ID)
-	if err != nil {
-		return err
-	}
-	names := nameCalls(requests, effects)
-	var open []string
-	for _, e := range effects {
-		if e.Kind == agent.KindAgent || fateOf(e, requests).outcome != OutcomeRunning || !which(e) {
-			continue
-		}
-		open = append(open, names.of(e.Tool, e.Interruption))
-		if err := c.giveUp(e); err != nil {
-			return err
-		}
+	for _, e := range open {
 		text := fmt.Sprintf("It is not known whether the call %s of %s was carried out, which was still running when "+
 			"its run ended.", e.Call, e.Tool)
 		if err := c.memorize(r, e, "/unknown", text); err != nil {
 			return err
 		}
 	}
-	if len(open) > 0 {
-		c.say(r, wordsUnknownWhether+counted(open)+". "+why)
-	}
 	return nil
 }
 
 // giveUpBroken gives up those calls of the run that broke off and that nobody is asked about, as open has the calls of
-// which people are: their tools were changed and do not take them any more, which the model reads.
+// which people are: their tools do not take them any more, which the model reads.
 func (c *txn) giveUpBroken(r *Run, open []agent.Interruption) error {
+	_, err := c.giveUpRunning(r, wordsNotTakenAnyMore, func(e *EffectRecord) bool {
+		asked := slices.ContainsFunc(open, func(in agent.Interruption) bool { return in.ID == e.Interruption })
+		return !asked && !e.carriedOutElsewhere()
+	})
+	return err
+}
+
+// giveUpRunning gives up those calls of the run that which chooses and that are still taken to be running, and returns
+// them. It tells the place, with why at the end.
+func (c *txn) giveUpRunning(
+	r *Run, why string, which func(*EffectRecord) bool,
+) (running []*EffectRecord, err error) {
 	effects, err := c.EffectsOfRun(c.ws, r.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	requests, err := c.requestsOf(r.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names := nameCalls(requests, effects)
-	var broken []string
+	var named []string
 	for _, e := range effects {
-		asked := slices.ContainsFunc(open, func(in agent.Interruption) bool { return in.ID == e.Interruption })
-		if asked || e.carriedOutElsewhere() || fateOf(e, requests).outcome != OutcomeRunning {
+		if fateOf(e, requests).outcome != OutcomeRunning || !which(e) {
 			continue
 		}
-		broken = append(broken, names.of(e.Tool, e.Interruption))
+		running, named = append(running, e), append(named, names.of(e.Tool, e.Interruption))
 		if err := c.giveUp(e); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(broken) > 0 {
-		c.say(r, wordsUnknownWhether+counted(broken)+". "+wordsNotTakenAnyMore)
+	if len(named) > 0 {
+		c.say(r, wordsUnknownWhether+counted(named)+". "+why)
 	}
-	return nil
+	return running, nil
 }

@@ -27,7 +27,7 @@ const (
 	wordsNobodyReported   = "Nobody has reported a result, and it is unknown whether somebody has carried it out: "
 	wordsNotCarriedOut    = "Not carried out: "
 	wordsStoppedWithIt    = "It was stopped when the run ended."
-	wordsNotTakenAnyMore  = "It was cut off, and its changed tool does not take it any more: nobody is asked."
+	wordsNotTakenAnyMore  = "It was cut off, and its tool does not take it any more: nobody is asked."
 	wordsProviderSilent   = "The model's provider was told to do so, and its answer does not say what came of it."
 	wordsNothingHeard     = "It was running when the run ended, and nothing was heard of it since."
 	wordsMessagesDeleted  = "Earlier messages of this conversation were deleted because of their age. I begin anew."

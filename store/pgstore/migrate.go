@@ -122,17 +122,19 @@ const (
 	tableWait = time.Second
 	// tablePause is how long it lets others go first after that.
 	tablePause = 2 * time.Second
+	// saidEvery is how many tries, of three seconds each, go by until the log says once more what is waited for.
+	saidEvery = 20
 )
 
 // whenFree carries out what changes tables, again and again while others use them for long, as a backup and a report
 // do: replicas that are at work meanwhile go on.
 func (s *Store) whenFree(ctx context.Context, change func() error) error {
-	for said := false; ; said = true {
+	for tries := 0; ; tries++ {
 		err := change()
 		if !isCode(err, codeLocked) && !isCode(err, codeDeadlock) {
 			return err
 		}
-		if !said {
+		if tries%saidEvery == 0 {
 			s.cfg.Logger.Warn("tables of the store are to be changed, and somebody uses them, such as a backup or a "+
 				"report; waiting for that to end", "schema", s.schema, "error", err)
 		}
