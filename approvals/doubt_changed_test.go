@@ -38,9 +38,7 @@ func TestBrokenOffInAChangedWorld(t *testing.T) {
 			tool: "look", before: dependsOnEffects, change: dependsOnEffects, want: again, ended: true,
 		},
 		"what it depends on cannot be read": {tool: "pay", before: dependsOnEffects, change: dependsOnNothing},
-		"a guardrail": {tool: "pay", change: func(tool *agent.Tool, _ *bench) {
-			tool.InputGuardrails = []agent.ToolInputGuardrail{{Name: "g", Check: refuses}}
-		}},
+		"a guardrail":                       {tool: "pay", change: objecting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +115,10 @@ func dependsOnNothing(tool *agent.Tool, _ *bench) {
 	}
 }
 
+func objecting(tool *agent.Tool, _ *bench) {
+	tool.InputGuardrails = []agent.ToolInputGuardrail{{Name: "g", Check: refuses, BeforeApproval: true}}
+}
+
 func refuses(context.Context, *agent.ToolCall) (guardrail.Verdict, error) {
 	return guardrail.Verdict{Action: guardrail.Replace, Message: "The call was not carried out: too much."}, nil
 }
@@ -137,10 +139,17 @@ func TestUngatedBrokenOffInAChangedWorld(t *testing.T) {
 		change func(tool *agent.Tool, b *bench)
 		asked  bool
 	}{
-		"not taken any more":                        {tool: "note", change: refusing},
-		"not taken any more, may again":             {tool: "look", change: refusing},
-		"has to be approved, may again":             {tool: "look", change: nil, asked: true},
-		"changed and has to be approved, may again": {tool: "look", change: newVersion, asked: true},
+		"not taken any more":                                {tool: "note", change: refusing},
+		"not taken any more, may again":                     {tool: "look", change: refusing},
+		"has to be approved, may again":                     {tool: "look", change: nil, asked: true},
+		"changed and has to be approved, may again":         {tool: "look", change: newVersion, asked: true},
+		"has to be approved, and a guardrail is against it": {tool: "look", change: objecting, asked: true},
+		"changed, and a guardrail is against it": {
+			tool: "look", asked: true, change: func(tool *agent.Tool, b *bench) {
+				newVersion(tool, b)
+				objecting(tool, b)
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
