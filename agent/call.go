@@ -58,8 +58,9 @@ type call struct {
 	recorded bool
 	// carriedOut says, beside recorded, that it has been carried out, although its output cannot be used.
 	carriedOut bool
-	// begun says that it has begun, as the application knows; see RunState.Begun.
-	begun bool
+	// begun says that it has begun, as the application knows, and ended that the journal has its output besides; see
+	// RunState.Begun and RunState.Ended.
+	begun, ended bool
 	// unsent says that the provider has not taken the request that told it to carry the call out.
 	unsent bool
 	// next is what lets a call that the provider carries out go with the next request.

@@ -150,7 +150,8 @@ func (c *call) keep(m members) {
 	*c = call{ID: own.ID, Tool: own.Tool, State: own.State}
 	if m&hasBinding != 0 {
 		c.Definition, c.Digest, c.written = own.Definition, own.Digest, own.written
-		c.recorded, c.begun, c.unsent, c.effectID = own.recorded, own.begun, own.unsent, own.effectID
+		c.recorded, c.unsent, c.effectID = own.recorded, own.unsent, own.effectID
+		c.begun, c.ended = own.begun, own.ended
 	}
 	keep(m, hasKind, &c.Kind, own.Kind)
 	keep(m, hasProblem, &c.Problem, own.Problem)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/agent/guardrail"
 	"countersign/agent/scripted"
 )
 
@@ -45,6 +46,95 @@ func TestRetryInAChangedWorld(t *testing.T) {
 	}
 	if !res.State.Finished() || runs != 2 {
 		t.Errorf("ran %d times, still asked: %+v", runs, res.Interruptions)
+	}
+}
+
+// TestRetryThatSomethingSpeaksAgainst has people run a call again of which nobody knows whether it happened, and
+// something speaks against it then. The model does not read that it was not carried out, and people are not asked
+// whether it may run as if it had not begun.
+func TestRetryThatSomethingSpeaksAgainst(t *testing.T) {
+	t.Parallel()
+	const notAgain = "It is not known whether this call was carried out. It was not tried again, because "
+	verdict := func(v guardrail.Verdict) func(*agent.Tool) {
+		return func(tool *agent.Tool) {
+			tool.InputGuardrails = []agent.ToolInputGuardrail{{
+				Name: "g", Check: func(context.Context, *agent.ToolCall) (guardrail.Verdict, error) { return v, nil },
+			}}
+		}
+	}
+	for name, tt := range map[string]struct {
+		against func(*agent.Tool)
+		want    string // what the model reads; empty: people are asked again what became of the call
+	}{
+		"a guardrail": {
+			verdict(guardrail.Verdict{Action: guardrail.Replace, Message: "The call was not carried out: too much."}),
+			notAgain + "a guardrail says: The call was not carried out: too much.",
+		},
+		"a guardrail that asks again": {verdict(guardrail.Verdict{Action: guardrail.AskAgain}), ""},
+		"what cannot be looked up": {
+			func(tool *agent.Tool) {
+				tool.Preconditions = func(context.Context, *agent.ToolCall) ([]string, error) {
+					return nil, errors.New("no route to host")
+				}
+			},
+			notAgain + "what it depends on has changed.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs := 0
+			tool := agent.Tool{
+				Name: "push", NeedsApproval: agent.AlwaysAsk,
+				Preconditions: func(context.Context, *agent.ToolCall) ([]string, error) { return nil, nil },
+				Invoke: func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+					runs++
+					return agent.ToolOutput{}, agent.ErrOutcomeUnknown
+				},
+			}
+			a := &agent.Agent{
+				Name: "ops", Tools: []agent.Tool{tool},
+				Model: scripted.New(scripted.Calls(scripted.Call("c1", "push", `{}`)), scripted.Say("Done.")),
+			}
+			r := &agent.Runner{}
+			res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+			must(t, err)
+			for n, want := range []agent.InterruptionKind{agent.Confirm, agent.OutcomeUnknown} {
+				if len(res.Interruptions) != 1 || res.Interruptions[0].Kind != want {
+					t.Fatalf("question %d: %+v", n, res.Interruptions)
+				}
+				if want == agent.OutcomeUnknown {
+					tt.against(&a.Tools[0])
+				}
+				must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+				res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+				must(t, err)
+			}
+			asked := len(res.Interruptions) == 1 && res.Interruptions[0].Kind == agent.OutcomeUnknown
+			if got := outputs(res)["c1"]; got != tt.want || asked != (tt.want == "") || runs != 1 {
+				t.Errorf("ran %d times, the model reads %q, asked: %+v", runs, got, res.Interruptions)
+			}
+		})
+	}
+}
+
+// TestEndedCallWithoutItsOutput has the journal lose an output that it is said to have: the tool is not called.
+func TestEndedCallWithoutItsOutput(t *testing.T) {
+	t.Parallel()
+	pay := frozenTool("pay")
+	pay.NeedsApproval = agent.AlwaysAsk
+	pay.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		t.Error("the tool was called")
+		return agent.ToolOutput{}, nil
+	}
+	a := &agent.Agent{Name: "ops", Tools: []agent.Tool{pay}, Model: scripted.New(
+		scripted.Calls(scripted.Call("c1", "pay", `{"amount":1}`)), scripted.Say("Done."))}
+	r := &agent.Runner{}
+	res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, agent.RunOptions{})
+	must(t, err)
+	res.State.Ended(res.Interruptions[0].ID)
+	res, err = r.Resume(t.Context(), a, res.State, agent.RunOptions{})
+	if err == nil {
+		t.Fatalf("the run goes on: %+v", res)
 	}
 }
 

@@ -86,6 +86,8 @@ func decide(c *call, t *Tool, k knowledge) step {
 		return step{act: actReport}
 	case t == nil:
 		return stop(fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool))
+	case c.ended && t.handoff == nil: // nothing runs: the journal has what it led to
+		return step{act: actRun, how: k.ruling}
 	case c.State != callCleared && k.invalid != nil: // a cleared one may have begun, and the journal knows
 		return step{act: actRefuse, err: k.invalid}
 	case c.State == callWaiting && k.ruling.verdict == undecided:

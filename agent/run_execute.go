@@ -103,7 +103,7 @@ func (l *loop) start(ctx context.Context, j *job, outcomes chan<- outcome) {
 		}
 		outcomes <- o
 	}()
-	if j.tool.agent != nil {
+	if j.tool.agent != nil && !j.ended {
 		o.step = l.delegate(ctx, j)
 	} else {
 		o.step = l.perform(ctx, j)

@@ -136,7 +136,11 @@ func (l *loop) guardInput(ctx context.Context, j *job) (o objection, objects boo
 			output := &ToolOutput{Text: v.Message, Failed: j.tool.Wire != WireFunction}
 			return objection{step: step{act: actAnswer, output: output}, inWords: true}, true
 		case v.Action == guardrail.AskAgain:
-			return objection{step: step{act: actAsk, question: Confirm, renew: true, again: true}}, true
+			s := step{act: actAsk, question: Confirm, renew: true, again: true}
+			if j.call.Question == OutcomeUnknown { // whether it has happened is as unknown as it was
+				s.question, s.attempt = OutcomeUnknown, j.call.Attempt
+			}
+			return objection{step: s}, true
 		default:
 			return objection{step: stop(l.tripped(g.Name, j.tool.Name, v))}, true
 		}

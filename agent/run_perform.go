@@ -21,7 +21,8 @@ const (
 	textWithdrawn = "The call was not carried out: what it depends on has changed."
 	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, " +
 		"because what it depends on has changed."
-	textPanic = "The tool failed with an internal error; the call may have taken effect or not."
+	textNotNow = "It is not known whether this call was carried out. It was not tried again, because a guardrail says: "
+	textPanic  = "The tool failed with an internal error; the call may have taken effect or not."
 )
 
 // perform runs one job between its two journal entries.
@@ -63,11 +64,19 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 }
 
 // permit looks at what speaks against the call and has the journal record that it begins. Where ends is true it does
-// not: s is what is done about it instead. known is the output that the journal has already.
+// not: s is what is done about it instead. known is the output that the journal has already: against a call that has
+// ended nothing speaks.
 func (l *loop) permit(ctx context.Context, j *job, effect Effect) (known *ToolOutput, s step, ends bool) {
-	objection, objects := l.check(ctx, j)
+	var objection objection
+	objects := false
+	if !j.ended {
+		objection, objects = l.check(ctx, j)
+	}
 	if objects && (!j.resumed || objection.fails()) {
 		objection.recorded = !j.resumed
+		if objection.act == actAnswer && effect.Retry {
+			objection.output = j.notAgain(objection)
+		}
 		return nil, objection.step, true
 	}
 	known, err := l.journal.Intent(ctx, effect)
@@ -81,6 +90,9 @@ func (l *loop) permit(ctx context.Context, j *job, effect Effect) (known *ToolOu
 		return nil, stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)), true
 	case known != nil:
 		return known, step{}, true
+	case j.ended: // nobody has looked whether the call may run
+		err := fmt.Errorf("journal intent of %s: the output that was there is gone", effect.Interruption)
+		return nil, stop(err), true
 	case objects:
 		return nil, l.withdraw(ctx, j, effect, objection), true
 	}
@@ -134,10 +146,10 @@ func (l *loop) recheck(ctx context.Context, j *job) (s step, objects bool) {
 // stay open. A call that may run twice may have run once: what speaks against it may be its own doing.
 func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o objection) step {
 	output := ToolOutput{Text: textWithdrawn, Failed: true}
-	if j.tool.Idempotent {
-		output.Text = textNotAgain
-	}
-	if o.inWords {
+	switch {
+	case j.tool.Idempotent || effect.Retry:
+		output = *j.notAgain(o)
+	case o.inWords:
 		output = *o.output
 	}
 	if err := l.done(ctx, effect, output); err != nil {
@@ -148,6 +160,16 @@ func (l *loop) withdraw(ctx context.Context, j *job, effect Effect, o objection)
 		return o.step
 	}
 	return step{act: actAnswer, output: &output}
+}
+
+// notAgain is what the model reads of a call that may have been carried out before, and that something speaks against:
+// what a guardrail says of it is true of this time only.
+func (j *job) notAgain(o objection) *ToolOutput {
+	output := ToolOutput{Text: textNotAgain, Failed: true}
+	if o.inWords {
+		output.Text, output.Failed = textNotNow+o.output.Text, o.output.Failed
+	}
+	return &output
 }
 
 // enter waits until no other call of the execution touches what this one does. The caller calls leave when it is

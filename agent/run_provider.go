@@ -47,7 +47,10 @@ func (l *loop) postpone(c *call, tool *Tool, how ruling) {
 	resumed := c.State == callCleared && !c.recorded
 	c.clear(how)
 	c.recorded = !resumed
-	c.next = &job{call: c, tool: tool, view: l.view(c), how: how, id: l.frame.interruptionID(c.ID), resumed: resumed}
+	c.next = &job{
+		call: c, tool: tool, view: l.view(c), how: how, id: l.frame.interruptionID(c.ID),
+		resumed: resumed, ended: c.ended,
+	}
 }
 
 // inform asks the journal, right before a request, about the calls that the request tells the provider to carry out.

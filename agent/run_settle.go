@@ -19,6 +19,7 @@ type job struct {
 	how     ruling   // what lets it run
 	id      string   // of its interruption
 	resumed bool     // it may have begun in an earlier execution
+	ended   bool     // the journal has its output: nothing runs
 }
 
 // settle brings the calls of the turn as far as they get without another decision. Afterwards all of them have their
@@ -124,7 +125,8 @@ func (l *loop) take(b *batch, m *matter) error {
 		resumed := c.mayHaveBegun()
 		c.clear(s.how)
 		b.jobs = append(b.jobs, &job{
-			call: c, tool: m.tool, view: l.view(c), how: s.how, id: l.frame.interruptionID(c.ID), resumed: resumed,
+			call: c, tool: m.tool, view: l.view(c), how: s.how, id: l.frame.interruptionID(c.ID),
+			resumed: resumed, ended: c.ended,
 		})
 		b.calls = append(b.calls, c)
 		return nil

@@ -171,12 +171,26 @@ func (s *RunState) MayHaveBegun() bool { return !s.empty() && s.frame.mayHaveBeg
 // it any more, the model reads that nobody knows whether it was carried out, and not that it was not. It has to be said
 // before Rebind, and is not saved. A call that is not of the current turn is passed over.
 func (s *RunState) Begun(interruption string) {
+	s.eachCall(interruption, func(c *call) { c.begun = true })
+}
+
+// Ended says what Begun says, and that the Journal has the output of the call: Intent returns it. The call takes that
+// output, whatever has changed since, also where its tool does not take it any more. Nothing is asked about it and
+// nothing looked up, no guardrail of its input is run, and its tool is not called.
+func (s *RunState) Ended(interruption string) {
+	s.eachCall(interruption, func(c *call) { c.begun, c.ended = true, true })
+}
+
+// eachCall calls do for the call of the current turn with this Interruption.ID, if there is one.
+func (s *RunState) eachCall(interruption string, do func(*call)) {
 	if s.empty() {
 		return
 	}
 	_ = s.frame.each(func(f *frame) error {
 		for _, c := range f.calls {
-			c.begun = c.begun || f.interruptionID(c.ID) == interruption
+			if f.interruptionID(c.ID) == interruption {
+				do(c)
+			}
 		}
 		return nil
 	})
@@ -217,6 +231,11 @@ func (f *frame) rebindOpen(c *call) bool {
 		return false // Resume says so, or takes the tool as it is
 	}
 	if f.unchanged(c, tool) {
+		return false
+	}
+	if c.ended {
+		c.Kind = tool.kind()
+		c.bind(f.definition(c, tool))
 		return false
 	}
 	c.askFor(tool)

@@ -227,3 +227,67 @@ func TestBrokenOffUnderAGrant(t *testing.T) {
 		})
 	}
 }
+
+// TestEndedInAChangedWorld kills the process when the output of a call is recorded and its run does not know, and
+// changes something that would have the call asked about anew or refused. The model reads what the card says: the
+// output. People are asked about nothing, and nothing runs.
+func TestEndedInAChangedWorld(t *testing.T) {
+	t.Parallel()
+	free := func(tool *agent.Tool, _ *bench) { tool.NeedsApproval = nil }
+	refusing := func(tool *agent.Tool, b *bench) {
+		newVersion(tool, b)
+		tool.Validate = func(json.RawMessage) error { return errors.New("amount must be text") }
+	}
+	tooLate := func(tool *agent.Tool, b *bench) {
+		tool.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			b.Error("the call was made again")
+			return agent.ToolOutput{}, nil
+		}
+	}
+	elsewhere := func(tool *agent.Tool, _ *bench) { tool.External, tool.Invoke = true, nil }
+	for name, change := range map[string]func(tool *agent.Tool, b *bench){
+		"nothing":             func(*agent.Tool, *bench) {},
+		"its version":         newVersion,
+		"what it takes":       refusing,
+		"what it depends on":  dependsOnEffects,
+		"cannot be looked up": dependsOnNothing,
+		"a guardrail":         objecting,
+		"carried out outside": elsewhere,
+		"its gate":            free,
+		"its policy":          func(_ *agent.Tool, b *bench) { b.policy.always(named(2, bob, cara)) },
+	} {
+		for _, tool := range []string{"pay", "look", "note"} {
+			t.Run(tool+", "+name, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				asked := asks(call("c1", tool, `{}`))
+				b.changing(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+					if len(outputs(req)) > 0 {
+						b.mortal.kill()
+					}
+					return asked(req)
+				}), tool, nil, false)
+				b.start()
+				id := b.submit()
+				if tool != "note" {
+					b.must(b.question(id), bob, approvals.Approve, "")
+				}
+				b.until("the crash", func() bool { return b.mortal.dead.Load() })
+				b.reopen()
+				b.changing(asked, tool, func(tool *agent.Tool, b *bench) {
+					tooLate(tool, b)
+					change(tool, b)
+				}, false)
+				b.start()
+				if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, "c1: "+tool+" done") {
+					t.Errorf("the model was told %q", got)
+				}
+				b.knows(id, approvals.OutcomeRan)
+				if got := b.doubted(); len(got) != 0 {
+					t.Errorf("the trail doubts the attempts %v", got)
+				}
+				b.stop()
+			})
+		}
+	}
+}

@@ -108,26 +108,28 @@ func TestNobodyToAskWhatBecameOfACall(t *testing.T) {
 }
 
 // TestBrokenOffAndNotTakenAnyMore kills the process in the middle of a call, or when its output is recorded and its run
-// does not know, and changes the tool so that it does not take the call any more. The model does not read that the call
-// was not carried out: it may make it again. Nothing is said to be running for ever, and people are told.
+// does not know, and changes the tool so that it does not take the call any more. The model reads the output, or that
+// nobody knows, and never that the call was not carried out: it may make it again. Nothing is said to be running for
+// ever, and people are told.
 func TestBrokenOffAndNotTakenAnyMore(t *testing.T) {
 	t.Parallel()
-	const told = "c1: It is not known whether this call was carried out, and it will not be tried again."
+	const doubt = "c1: It is not known whether this call was carried out, and it will not be tried again."
 	const lost = "Unknown whether it was carried out: pay. " +
 		"It was cut off, and its tool does not take it any more: nobody is asked."
 	for name, tt := range map[string]struct {
 		recorded, waits bool
 		outcome         approvals.Outcome
+		told            string
 		said            []string
 	}{
 		"in the middle": {
-			outcome: approvals.OutcomeUnknown, said: []string{lost},
+			outcome: approvals.OutcomeUnknown, told: doubt, said: []string{lost},
 		},
 		"in the middle, beside another": {
-			outcome: approvals.OutcomeUnknown, said: []string{lost}, waits: true,
+			outcome: approvals.OutcomeUnknown, told: doubt, said: []string{lost}, waits: true,
 		},
 		"with its output": {
-			outcome: approvals.OutcomeRan, recorded: true,
+			outcome: approvals.OutcomeRan, told: "c1: pay done", recorded: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,8 +166,8 @@ func TestBrokenOffAndNotTakenAnyMore(t *testing.T) {
 				b.knows(id, tt.outcome)
 				b.must(b.question(id), bob, approvals.Approve, "")
 			}
-			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, told) {
-				t.Errorf("the model was told %q, want %q", got, told)
+			if got := b.reaches(id, approvals.RunDone).Output; !strings.HasPrefix(got, tt.told) {
+				t.Errorf("the model was told %q, want %q", got, tt.told)
 			}
 			b.knows(id, tt.outcome)
 			if got := b.request(first.ID).Outcome; got != tt.outcome {

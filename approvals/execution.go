@@ -141,9 +141,9 @@ func (x *execution) pause(
 	return true, x.refuse(ctx, unmet)
 }
 
-// takeRecorded lets the run go on with the output of calls that are asked about although they have run: the worker
-// died before it could save the state, and the tool, or its gate, has changed since. The journal hands out the output
-// and runs nothing. Each call is tried once. It notes in before which of the open calls have begun.
+// takeRecorded lets the run go on with the output of calls that are asked about although they have run: another worker
+// may have recorded it meanwhile, and what a provider has carried out is known to the journal alone. Each call is tried
+// once. It notes in before which of the open calls have begun.
 func (x *execution) takeRecorded(
 	ctx context.Context, open []agent.Interruption, before *tried,
 ) (found bool, err error) {
@@ -165,9 +165,7 @@ func (x *execution) takeRecorded(
 			continue
 		}
 		before.recorded[in.ID], found = true, true
-		if err := x.state.Approve(in, agent.ApproveOptions{}); err != nil {
-			return false, fmt.Errorf("take the output of %s from the journal: %w", in.ID, err)
-		}
+		x.state.Ended(in.ID)
 	}
 	return found, nil
 }
@@ -244,7 +242,7 @@ func (x *execution) begin(ctx context.Context) (*agent.Result, error) {
 	return x.start(ctx, append(earlier.items, input...))
 }
 
-// recall tells the state which of its calls have begun since it was saved.
+// recall tells the state which of its calls have begun since it was saved, and which of them have ended.
 func (x *execution) recall(ctx context.Context) error {
 	if !x.state.MayHaveBegun() && !x.unasked() && !slices.ContainsFunc(x.requests, (*Request).begunSince) {
 		return nil
@@ -257,8 +255,12 @@ func (x *execution) recall(ctx context.Context) error {
 		if e.carriedOutElsewhere() {
 			continue
 		}
-		x.state.Begun(e.Interruption)
-		x.broken = x.broken || e.Done.IsZero()
+		if e.Done.IsZero() {
+			x.state.Begun(e.Interruption)
+			x.broken = true
+		} else {
+			x.state.Ended(e.Interruption)
+		}
 	}
 	return nil
 }
