@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -41,13 +42,7 @@ func (s *Service) Grants(ctx context.Context, ws WorkspaceID, after GrantID, lim
 		return nil, "", err
 	}
 	for _, g := range all {
-		v := GrantView{Grant: *g, State: g.State(now)}
-		if v.State == GrantActive {
-			if v.Why = s.inert(ctx, g, now); v.Why != "" {
-				v.State = GrantInert
-			}
-		}
-		page = append(page, v)
+		page = append(page, s.viewOf(ctx, g, now))
 	}
 	if len(all) > 0 && len(all) == limit {
 		next = all[len(all)-1].ID
@@ -55,25 +50,64 @@ func (s *Service) Grants(ctx context.Context, ws WorkspaceID, after GrantID, lim
 	return page, next, nil
 }
 
-// GrantsFor is Grants as a person may see it: those of a direct conversation are for its people alone, others for
-// whoever gave them, could revoke them, or is in the channel where they were given. Nobody else learns of them.
-func (s *Service) GrantsFor(ctx context.Context, by UserID, after GrantID, limit int) (
-	page []GrantView, next GrantID, err error,
-) {
-	all, next, err := s.Grants(ctx, by.Workspace(), after, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	since := time.Now()
-	for _, v := range all {
-		v.Mine = s.mayRevoke(ctx, &v.Grant, by, since) == nil
-		if !v.Mine && !s.inPlace(ctx, &v.Grant, by, since) {
-			continue
+// viewOf says how the grant stands.
+func (s *Service) viewOf(ctx context.Context, g *Grant, now time.Time) GrantView {
+	v := GrantView{Grant: *g, State: g.State(now)}
+	if v.State == GrantActive {
+		if v.Why = s.inert(ctx, g, now); v.Why != "" {
+			v.State = GrantInert
 		}
-		page = append(page, v)
 	}
-	return page, next, nil
+	return v
 }
+
+// GrantsFor lists the grants of the person's workspace that the person may see: those of a direct conversation are for
+// its people alone, others for whoever gave them, could revoke them, or is in the channel where they were given. Nobody
+// else learns of them. Those in force come first, inert ones among them, then those that have ended, each from the
+// newest on, at most so many in all. However many have ended before, none that is in force is passed over for them;
+// more says that there may be others.
+func (s *Service) GrantsFor(ctx context.Context, by UserID, most int) (list []GrantView, more bool, err error) {
+	var standing, ended []*Grant
+	var now time.Time
+	for after := GrantID(""); ; {
+		var page []*Grant
+		if page, now, err = grantsOf(ctx, s.store, by.Workspace(), after, grantsPage); err != nil {
+			return nil, false, err
+		}
+		for _, g := range page {
+			if g.State(now) == GrantActive {
+				standing = append(standing, g)
+			} else {
+				ended = append(ended, g)
+			}
+		}
+		if old := len(ended) - most; old > 0 {
+			ended, more = slices.Delete(ended, 0, old), true
+		}
+		if len(page) < grantsPage {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	slices.Reverse(standing)
+	slices.Reverse(ended)
+	since := time.Now()
+	for _, g := range append(standing, ended...) {
+		if len(list) == most {
+			return list, true, nil
+		}
+		mine := s.mayRevoke(ctx, g, by, since) == nil
+		if mine || s.inPlace(ctx, g, by, since) {
+			v := s.viewOf(ctx, g, now)
+			v.Mine = mine
+			list = append(list, v)
+		}
+	}
+	return list, more, nil
+}
+
+// grantsPage is how many grants are read at once.
+const grantsPage = 500
 
 // inPlace reports whether the person is a regular member in the channel where the grant was given.
 func (s *Service) inPlace(ctx context.Context, g *Grant, by UserID, since time.Time) bool {

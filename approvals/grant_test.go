@@ -438,9 +438,49 @@ func TestGrantSeen(t *testing.T) {
 	b, r := granting(t)
 	b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
 	for by, want := range map[approvals.UserID]int{ann: 1, bob: 1, cara: 1, guest: 0, out: 0, user("gone"): 0} {
-		page, _, err := b.service.GrantsFor(t.Context(), by, "", 10)
+		page, _, err := b.service.GrantsFor(t.Context(), by, 10)
 		if err != nil || len(page) != want {
 			t.Errorf("%s sees %d grants: %v", by, len(page), err)
+		}
+	}
+}
+
+// TestGrantsInForceGoFirst lists a grant that is in force behind more that have ended than are listed or read at once.
+func TestGrantsInForceGoFirst(t *testing.T) {
+	t.Parallel()
+	b, r := granting(t)
+	g := b.granted(r, bob, approvals.AlwaysApprove, approvals.GrantTerms{Scope: approvals.ScopeThread})
+	b.check(b.store.Update(t.Context(), func(tx approvals.Tx) (err error) {
+		for i := range 1200 {
+			err = errors.Join(err, tx.PutGrant(&approvals.Grant{
+				Workspace: ws, ID: approvals.GrantID(fmt.Sprintf("grant_0000%04d", i)), Scope: approvals.ScopeRun,
+				Agent: "ops", Tool: "pay", Place: place, Created: tx.Now(), Expires: tx.Now().Add(-time.Hour),
+			}))
+		}
+		return err
+	}))
+	for _, tt := range []struct {
+		by   approvals.UserID
+		most int
+		want []approvals.GrantID
+	}{
+		{bob, 1, []approvals.GrantID{g.ID}},
+		{bob, 3, []approvals.GrantID{g.ID, "grant_00001199", "grant_00001198"}},
+		{bob, 1201, nil},
+		{guest, 3, []approvals.GrantID{}},
+	} {
+		list, more, err := b.service.GrantsFor(t.Context(), tt.by, tt.most)
+		var got []approvals.GrantID
+		for i := range list {
+			got = append(got, list[i].ID)
+		}
+		switch {
+		case err != nil || more != (tt.most < 1201):
+			t.Errorf("%s, at most %d: more %t, %v", tt.by, tt.most, more, err)
+		case tt.want == nil && (len(got) != 1201 || got[0] != g.ID || got[1200] != "grant_00000000"):
+			t.Errorf("all of them: %d, from %s", len(got), got[0])
+		case tt.want != nil && !slices.Equal(got, tt.want):
+			t.Errorf("%s sees %v, want %v", tt.by, got, tt.want)
 		}
 	}
 }

@@ -34,8 +34,8 @@ type Service interface {
 	Progress(ctx context.Context, r *approvals.Request) (*approvals.Progress, error)
 	MaySee(ctx context.Context, r *approvals.Request, u approvals.UserID) error
 	Precedent(ctx context.Context, r *approvals.Request, u approvals.UserID) (*approvals.Precedent, error)
-	GrantsFor(ctx context.Context, by approvals.UserID, after approvals.GrantID, limit int) (
-		page []approvals.GrantView, next approvals.GrantID, err error)
+	GrantsFor(ctx context.Context, by approvals.UserID, most int) (
+		list []approvals.GrantView, more bool, err error)
 	Reveal(ctx context.Context, in approvals.RevealIn) (*approvals.Request, error)
 	RevokeGrant(ctx context.Context, v approvals.Revocation) (*approvals.Grant, error)
 	DecideAll(ctx context.Context, b approvals.Batch) ([]approvals.BatchAnswer, error)

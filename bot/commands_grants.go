@@ -3,8 +3,6 @@ package bot
 import (
 	"context"
 	"errors"
-
-	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -14,8 +12,7 @@ import (
 
 const (
 	grantsShown = 15  // at once
-	grantsRead  = 50  // in one call
-	grantsMost  = 500 // that are looked at for one command
+	grantsMost  = 500 // that are counted
 )
 
 // respondGrants answers "grants" with the grants that the person may see, those in force first.
@@ -24,7 +21,7 @@ func (b *Bot) respondGrants(ctx context.Context, c command, by approvals.UserID,
 		b.respond(ctx, c, wordsNothingFollows("grants"), nil)
 		return
 	}
-	all, more, err := b.grantsFor(ctx, by)
+	all, more, err := b.service.GrantsFor(ctx, by, grantsMost)
 	if err != nil {
 		b.log.Error("grants could not be listed", "error", err)
 		b.respond(ctx, c, wordsGrantsFailed(), nil)
@@ -55,31 +52,7 @@ func grantsReply(all []approvals.GrantView, more bool) (title phrase, blocks []s
 	}
 }
 
-// grantsFor reads the grants that the person may see, those in force first, and says whether there may be others.
-func (b *Bot) grantsFor(ctx context.Context, by approvals.UserID) (
-	all []approvals.GrantView, more bool, err error,
-) {
-	var after approvals.GrantID
-	for read := 0; read < grantsMost; read += grantsRead {
-		page, next, err := b.service.GrantsFor(ctx, by, after, grantsRead)
-		if err != nil {
-			return nil, false, err
-		}
-		all = append(all, page...)
-		if after = next; next == "" {
-			break
-		}
-	}
-	slices.SortStableFunc(all, func(x, y approvals.GrantView) int {
-		if rx, ry := ended(&x), ended(&y); rx != ry {
-			return rx - ry
-		}
-		return strings.Compare(string(y.ID), string(x.ID)) // the newest first
-	})
-	return all, after != "", nil
-}
-
-// ended orders grants that have ended behind the others.
+// ended says with 1 that the grant has ended, else 0.
 func ended(g *approvals.GrantView) int {
 	if g.State == approvals.GrantActive || g.State == approvals.GrantInert {
 		return 0

@@ -52,7 +52,7 @@ func TestAlwaysOnTerms(t *testing.T) {
 		t.Fatalf("the form answers %v", answer)
 	}
 	w.shown(first, "Approved by @U0BEN")
-	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), "", 10)
+	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), 10)
 	if err != nil || len(grants) != 1 {
 		t.Fatalf("grants %+v, %v", grants, err)
 	}

@@ -320,7 +320,7 @@ func TestAlwaysAsksHowFar(t *testing.T) {
 		t.Fatalf("the form answers %v", answer)
 	}
 	w.said(thread, "Both are paid.")
-	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), "", 10)
+	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), 10)
 	if err != nil || len(grants) != 1 || grants[0].Scope != approvals.ScopeChannel || grants[0].Deny {
 		t.Errorf("grants %+v, %v", grants, err)
 	}

@@ -95,7 +95,7 @@ func (b *Bot) home(ctx context.Context, by approvals.UserID, after approvals.Req
 		b.log.Error("the history could not be listed", "error", err)
 		h.noHistory = true
 	}
-	grants, more, err := b.grantsFor(ctx, by)
+	grants, _, err := b.service.GrantsFor(ctx, by, homeShown+1) // one more tells whether there are others in force
 	if err != nil {
 		b.log.Error("grants could not be listed", "error", err)
 		h.noGrants = true
@@ -104,12 +104,11 @@ func (b *Bot) home(ctx context.Context, by approvals.UserID, after approvals.Req
 		switch {
 		case ended(&g) != 0:
 		case len(h.grants) == homeShown:
-			more = true
+			h.moreGrants = true
 		default:
 			h.grants = append(h.grants, g)
 		}
 	}
-	h.moreGrants = more
 	return h
 }
 

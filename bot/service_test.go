@@ -412,23 +412,18 @@ func (f *fakeService) MaySee(_ context.Context, _ *approvals.Request, u approval
 }
 
 func (f *fakeService) GrantsFor(
-	_ context.Context, by approvals.UserID, after approvals.GrantID, limit int,
-) (page []approvals.GrantView, next approvals.GrantID, err error) {
+	_ context.Context, by approvals.UserID, most int,
+) (list []approvals.GrantView, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.fail != nil {
-		return nil, "", f.fail
+	if f.fail != nil || slices.Contains(f.unseeable, by) {
+		return nil, false, f.fail
 	}
-	for _, g := range f.grants {
-		switch {
-		case g.ID <= after || slices.Contains(f.unseeable, by):
-		case len(page) == limit:
-			return page, page[limit-1].ID, nil
-		default:
-			page = append(page, g)
-		}
-	}
-	return page, "", nil
+	list = slices.Clone(f.grants)
+	slices.Reverse(list)
+	slices.SortStableFunc(list, func(x, y approvals.GrantView) int { return ended(&x) - ended(&y) })
+	n := min(len(list), most)
+	return list[:n], n < len(list), nil
 }
 
 func (f *fakeService) RevokeGrant(_ context.Context, v approvals.Revocation) (*approvals.Grant, error) {

@@ -242,7 +242,7 @@ func TestRevokedGrantIsNotInForce(t *testing.T) {
 	w.copyIn(w.slack.DM("U0DAN"))
 	w.always("U0BEN", card, "always_approve", "thread")
 	w.said(thread, "Done.")
-	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), "", 10)
+	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), 10)
 	if err != nil || len(grants) != 1 {
 		t.Fatalf("grants %+v, %v", grants, err)
 	}

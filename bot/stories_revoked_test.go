@@ -46,7 +46,7 @@ func TestRevokedCardSaysWhy(t *testing.T) {
 	w.shown(first, "running")
 	w.always("U0BEN", second, "always_approve", "thread")
 	w.shown(third, "Approved by @U0BEN", "waits for its turn")
-	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), "", 10)
+	grants, _, err := w.engine.GrantsFor(w.ctx(), user("U0BEN"), 10)
 	if err != nil || len(grants) != 1 {
 		t.Fatalf("grants %+v, %v", grants, err)
 	}
