@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -139,7 +141,8 @@ func benchDecidePostgres(ctx context.Context, o options) error {
 	return nil
 }
 
-// benchServicePostgres measures whole runs as benchService does, on PostgreSQL.
+// benchServicePostgres measures whole runs as benchService does, on PostgreSQL, beside the same on the file and what
+// the driver takes for as many transactions.
 func benchServicePostgres(ctx context.Context, o options) error {
 	url, stop, err := o.server()
 	if errors.Is(err, pgdev.ErrAbsent) {
@@ -157,7 +160,7 @@ func benchServicePostgres(ctx context.Context, o options) error {
 	defer ended()
 	var all []Figures
 	var said strings.Builder
-	for range o.scale(3, 1) {
+	for n := range o.scale(3, 1) {
 		var effects atomic.Int64
 		a, err := benchAgent(model, openaimodel.Responses, &effects)
 		if err != nil {
@@ -184,10 +187,24 @@ func benchServicePostgres(ctx context.Context, o options) error {
 			return err
 		}
 		all = append(all, f)
-		n := float64(total + min(2*width, 64)) // those before the figures begin are counted, too
+		runs := float64(total + min(2*width, 64)) // those before the figures begin are counted, too
+		each := int(math.Round(c.commits / runs))
+		var bare Figures
+		_, bareServer, err := counting(ctx, url, func() (err error) {
+			bare, err = bareTransactions(ctx, url, each, total, width)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		file, err := serviceRuns(ctx, model, filepath.Join(o.dir, fmt.Sprint("beside-", n)), total, width)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(&said, "A run: processor ms %.1f of ours + %.1f of the server's; %.1f transactions, "+
-			"%.3f rolled back; %.0f kB of WAL.\n",
-			1000/f.PerCPUSecond, ms(server)/n, c.commits/n, c.rollbacks/n, c.wal/n/1000)
+			"%.3f rolled back; %.0f kB of WAL. On the file %.1f; %d bare transactions of %d statements %.1f + %.1f.\n",
+			1000/f.PerCPUSecond, ms(server)/runs, c.commits/runs, c.rollbacks/runs, c.wal/runs/1000,
+			1000/file.PerCPUSecond, each, bareStatements, 1000/bare.PerCPUSecond, ms(bareServer)/runs)
 	}
 	printFigures("16 at once", all)
 	fmt.Println()
