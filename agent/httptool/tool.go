@@ -89,7 +89,7 @@ func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOut
 	text, settled := t.text(ctx, res, x.note)
 	status := toolstatus.Status{HTTP: res.StatusCode}
 	if status.MayHaveActed() && !t.reads() {
-		text += "\n[The server may have acted all the same. Do not count on it that nothing was done.]"
+		text += toolstatus.TextMayHaveActed
 	}
 	return agent.ToolOutput{Text: text, Failed: res.StatusCode >= 300, Status: status}, settled, nil
 }

@@ -144,10 +144,14 @@ func (s *Server) output(l *listed, answer *jsonrpc.Response) (agent.ToolOutput, 
 	if e, ok := errors.AsType[*jsonrpc.Error](answer.Error); ok {
 		text, code = e.Message, e.Code
 	}
-	return agent.ToolOutput{
+	out := agent.ToolOutput{
 		Failed: true, Status: toolstatus.Status{RPCError: int(code)},
 		Text: fmt.Sprintf("The server answered with error %d: %s", code, oneline.Of(s.hidden.Hide(text), 2000)),
-	}, nil
+	}
+	if out.Status.MayHaveActed() && !s.reads(l) {
+		out.Text += toolstatus.TextMayHaveActed
+	}
+	return out, nil
 }
 
 // decodedOutput is for an answer that came on a stream where it does not belong.

@@ -144,6 +144,13 @@ func TestUnanswered(t *testing.T) {
 			s.answer = func(w http.ResponseWriter, _, _ json.RawMessage) { http.Error(w, "hunter2hunter2", code) }
 		}
 	}
+	refuses := func(code int, message string) func(*rawServer) {
+		return func(s *rawServer) {
+			s.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
+				s.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message))
+			}
+		}
+	}
 	for _, tt := range []struct {
 		why     string
 		set     func(*rawServer)
@@ -152,12 +159,10 @@ func TestUnanswered(t *testing.T) {
 		output  string
 	}{
 		{why: "a protocol error is an answer", output: "The server answered with error -32602: no such tool",
-			set: func(s *rawServer) {
-				s.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
-					const answer = `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`
-					s.write(w, fmt.Sprintf(answer, id))
-				}
-			}},
+			set: refuses(-32602, "no such tool")},
+		{why: "an error in the midst of the work", output: "The server answered with error -32603: timed out" +
+			"\n[The server may have acted all the same. Do not count on it that nothing was done.]",
+			set: refuses(-32603, "timed out")},
 		{why: "not let in", set: status(http.StatusForbidden), want: "HTTP 403 is no answer", unknown: true},
 		{why: "too many requests", set: status(http.StatusTooManyRequests),
 			want: "HTTP 429 is no answer", unknown: true},

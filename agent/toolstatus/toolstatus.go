@@ -51,12 +51,29 @@ func (s Status) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// TextMayHaveActed is what a model reads behind the output of a call that MayHaveActed although it failed.
+const TextMayHaveActed = "\n[The server may have acted all the same. Do not count on it that nothing was done.]"
+
 // MayHaveActed reports whether the call failed with an answer that leaves open what was done: one of a server that got
 // into trouble or took too long (5xx, 408), whoever on the way there said so, or a redirect of the kinds that servers
-// send when they are done (301 to 303; RFC 9110, 15.4). A status of 400 to 499 says that the request was refused.
+// send when they are done (301 to 303; RFC 9110, 15.4). A status of 400 to 499 says that the request was refused, and
+// so do the errors of JSON-RPC that are about the request (JSON-RPC 2.0, 5.1). Its internal error and those that
+// servers make up may come from the midst of the work.
 func (s Status) MayHaveActed() bool {
-	return s.HTTP >= 301 && s.HTTP <= 303 || s.HTTP == 408 || s.HTTP >= 500
+	switch s.RPCError {
+	case 0, parseError, invalidRequest, methodNotFound, invalidParams:
+		return s.HTTP >= 301 && s.HTTP <= 303 || s.HTTP == 408 || s.HTTP >= 500
+	}
+	return true
 }
+
+// The errors of JSON-RPC that say that a request was not taken.
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+	methodNotFound = -32601
+	invalidParams  = -32602
+)
 
 // InFull is String, and says of a call that MayHaveActed so too.
 func (s Status) InFull() string {

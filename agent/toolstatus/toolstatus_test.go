@@ -36,6 +36,13 @@ func TestMayHaveActed(t *testing.T) {
 			t.Errorf("%d: %v", status, got)
 		}
 	}
+	for code, want := range map[int]bool{
+		-32700: false, -32600: false, -32601: false, -32602: false, -32603: true, -32000: true, -1: true, 1: true,
+	} {
+		if got := (toolstatus.Status{RPCError: code}).MayHaveActed(); got != want {
+			t.Errorf("error %d: %v", code, got)
+		}
+	}
 }
 
 func TestLinesOf(t *testing.T) {
