@@ -199,6 +199,7 @@ func TestBrokenOffUnderAGrant(t *testing.T) {
 	}{
 		"still granted": {change: func(*bench, approvals.GrantID) {}},
 		"revoked":       {change: func(b *bench, g approvals.GrantID) { b.check(b.revoke(g, bob)) }},
+		"denied since":  {change: func(b *bench, g approvals.GrantID) { b.denies(g) }},
 		"depends on it": {before: dependsOnEffects, change: func(*bench, approvals.GrantID) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,6 +227,19 @@ func TestBrokenOffUnderAGrant(t *testing.T) {
 			b.stop()
 		})
 	}
+}
+
+// denies has a grant that is like the other one reject what that one allows.
+func (b *bench) denies(like approvals.GrantID) {
+	b.Helper()
+	b.check(b.store.Update(b.Context(), func(tx approvals.Tx) error {
+		g, err := tx.Grant(ws, like)
+		if err != nil {
+			return err
+		}
+		g.ID, g.Deny = approvals.NewGrantID(tx.Now()), true
+		return tx.PutGrant(g)
+	}))
 }
 
 // TestEndedInAChangedWorld kills the process when the output of a call is recorded and its run does not know, and
