@@ -72,7 +72,9 @@ func (c *migrateCommand) explain(which string, err error) error {
 	case errors.Is(err, store.ErrInUse), errors.Is(err, transfer.ErrInUse):
 		return fmt.Errorf("%w; stop the bot first: a store is moved while nobody works on it", err)
 	case errors.Is(err, transfer.ErrNotEmpty):
-		return app.Misconfigured(fmt.Errorf("%w; name a file that is not there, or an empty schema", err))
+		return app.Misconfigured(fmt.Errorf("%w; name a file that is not there, or an empty schema. "+
+			"A move that was cut off goes on where it was: if this is the target of one, it has ended, and "+
+			"\"countersign audit verify\" on it says whether it holds", err))
 	case errors.Is(err, transfer.ErrOther):
 		return app.Misconfigured(fmt.Errorf("%w; remove TO, or name another one, and begin again", err))
 	case errors.Is(err, transfer.ErrChanged):
