@@ -43,11 +43,7 @@ screenshots: ## pictures of every card at two widths into ./screenshots, and tho
 
 .PHONY: fuzz
 fuzz: ## half a minute of every fuzz target
-	@go list ./... | while read -r pkg; do \
-	  go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' | while read -r f; do \
-	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s "$$pkg" || exit 1; \
-	  done || exit 1; \
-	done
+	.ci/fuzz 30s
 
 .PHONY: bench
 bench: ## the figures of bench/README.md, with peers where they can be installed

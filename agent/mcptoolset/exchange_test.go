@@ -42,8 +42,7 @@ func FuzzExchange(f *testing.F) {
 		if answer != nil && answer.ID != id {
 			t.Errorf("the response to another request: %v", answer.ID)
 		}
-		if strings.Contains(stream, "data: "+response+"\n\n") && events &&
-			strings.HasPrefix(stream, "event: message\n") && answer == nil {
+		if strings.HasPrefix(stream, "event: message\ndata: "+response+"\n\n") && events && answer == nil {
 			t.Error("the response was not found")
 		}
 	})
