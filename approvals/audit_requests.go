@@ -125,8 +125,9 @@ func (x *requestExport) run(ctx context.Context, q RequestQuery, fn func(*Export
 func (x *requestExport) choose(ctx context.Context, q RequestQuery) (ids []RequestID, err error) {
 	for {
 		var page []*RequestHead
+		var next RequestID
 		err := x.store.View(ctx, func(tx Tx) (err error) {
-			page, q.After, err = tx.QueryRequests(q)
+			page, next, err = tx.QueryRequests(q)
 			return err
 		})
 		if err != nil {
@@ -135,9 +136,10 @@ func (x *requestExport) choose(ctx context.Context, q RequestQuery) (ids []Reque
 		for _, r := range page {
 			ids = append(ids, r.ID)
 		}
-		if q.After == "" {
+		if next == "" {
 			return ids, nil
 		}
+		q.After = next
 	}
 }
 

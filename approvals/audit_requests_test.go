@@ -2,6 +2,8 @@ package approvals_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -163,5 +165,40 @@ func TestReadingTellsHowFarItIs(t *testing.T) {
 		})
 	if err != nil || len(read) != 2 {
 		t.Errorf("an export told of %d, %v", read, err)
+	}
+}
+
+// readTwice is a store that refuses what was read first, as a server does of which the connection is lost: it reads
+// again.
+type readTwice struct{ approvals.Store }
+
+func (s readTwice) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	_ = s.Store.View(ctx, fn)
+	return s.Store.View(ctx, fn)
+}
+
+// TestExportRequestsReadsAgain exports every request once where each page has to be read a second time.
+func TestExportRequestsReadsAgain(t *testing.T) {
+	t.Parallel()
+	b := told(t)
+	const more = 150 // two pages
+	err := b.store.Update(t.Context(), func(tx approvals.Tx) (err error) {
+		for i := range more {
+			r := &approvals.Request{}
+			r.Workspace, r.ID, r.Status = ws, approvals.RequestID(fmt.Sprintf("req_%05d", i)), approvals.RequestPending
+			err = errors.Join(err, tx.PutRequest(r))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[approvals.RequestID]bool{}
+	all := exportedFrom(t, readTwice{b.store}, time.Time{}, time.Time{})
+	for _, r := range all {
+		ids[r.ID] = true
+	}
+	if len(all) != more+1 || len(ids) != len(all) {
+		t.Errorf("%d requests, %d different ones; want %d", len(all), len(ids), more+1)
 	}
 }

@@ -58,7 +58,10 @@ func (a *admission) submit(ctx context.Context) (Receipt, error) {
 			return err
 		}
 		if slices.Contains(known, true) {
-			if refused = told; refused == nil {
+			if refused = nil; c.again { // else nothing of it was committed, and somebody else has answered meanwhile
+				refused = told
+			}
+			if refused == nil {
 				receipt = Receipt{Outcome: SubmitDuplicate, Redelivered: known[0]}
 			}
 			return nil

@@ -1,6 +1,8 @@
 package approvals_test
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -85,6 +87,45 @@ func TestSubmitRefusesPeople(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// thwarted is a store that takes back what its first Update has written, because of what is written meanwhile.
+type thwarted struct {
+	approvals.Store
+	meanwhile func()
+}
+
+func (s *thwarted) Update(ctx context.Context, fn func(approvals.Tx) error) error {
+	if meanwhile := s.meanwhile; meanwhile != nil {
+		s.meanwhile = nil
+		refused := errors.New("others were in the way")
+		err := s.Store.Update(ctx, func(tx approvals.Tx) error { return cmp.Or(fn(tx), refused) })
+		if !errors.Is(err, refused) {
+			return err
+		}
+		meanwhile()
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestSubmitRefusesOnce has two events of one message be refused at once, as of a mention in a channel: the person is
+// told by one of them.
+func TestSubmitRefusesOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := b.submission(out, place, "hello")
+	st := &thwarted{Store: b.store, meanwhile: func() {
+		if _, err := b.service.Submit(t.Context(), in); !errors.Is(err, approvals.ErrUnauthorized) {
+			t.Errorf("the other event: %v", err)
+		}
+	}}
+	got, err := b.serviceOn(st).Submit(t.Context(), in)
+	if err != nil || got.Outcome != approvals.SubmitDuplicate {
+		t.Errorf("%+v, %v; want a duplicate", got, err)
+	}
+	if n := b.count(approvals.AuditRunRefused); n != 1 {
+		t.Errorf("%d refusals audited", n)
 	}
 }
 

@@ -373,8 +373,9 @@ func decide(ctx context.Context, args []string) error {
 	q := approvals.RequestQuery{Workspace: benchWorkspace, Status: approvals.RequestPending, Limit: 1000}
 	for i := 0; ; {
 		var page []*approvals.RequestHead
+		var next approvals.RequestID
 		err := st.View(ctx, func(tx approvals.Tx) (err error) {
-			page, q.After, err = tx.QueryRequests(q)
+			page, next, err = tx.QueryRequests(q)
 			return err
 		})
 		if err != nil {
@@ -386,7 +387,7 @@ func decide(ctx context.Context, args []string) error {
 			}
 			i++
 		}
-		if q.After == "" {
+		if q.After = next; next == "" {
 			break
 		}
 	}

@@ -88,8 +88,9 @@ func (c *counting) workspace(ctx context.Context, ws approvals.WorkspaceID) erro
 	q := approvals.RequestQuery{Workspace: ws, Limit: reportPage}
 	for end := false; !end; end = q.After == "" {
 		var page []*approvals.RequestHead
+		var next approvals.RequestID
 		err := c.desk.Store.View(ctx, func(tx approvals.Tx) (err error) {
-			page, q.After, err = tx.QueryRequests(q)
+			page, next, err = tx.QueryRequests(q)
 			return err
 		})
 		if err != nil {
@@ -99,6 +100,7 @@ func (c *counting) workspace(ctx context.Context, ws approvals.WorkspaceID) erro
 			c.builder.Add(r)
 		}
 		c.tell(len(page))
+		q.After = next
 	}
 	return nil
 }

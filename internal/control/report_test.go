@@ -65,6 +65,31 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// twice is a store that refuses what was read first, as a server does of which the connection is lost: it reads again.
+type twice struct{ approvals.Store }
+
+func (s twice) View(ctx context.Context, fn func(approvals.Tx) error) error {
+	_ = s.Store.View(ctx, fn)
+	return s.Store.View(ctx, fn)
+}
+
+// TestReportReadsAgain counts every request once where each page has to be read a second time.
+func TestReportReadsAgain(t *testing.T) {
+	t.Parallel()
+	st := newStore(t)
+	var all []*approvals.Request
+	for i := range reportPage + 1 {
+		r := named(approvals.RequestID(fmt.Sprintf("req_%05d", i)))
+		r.Workspace, r.Run, r.Created, r.Status = "T2", "run_9", day(1), approvals.RequestPending
+		all = append(all, r)
+	}
+	putRequests(t, st, all)
+	r, err := (&Local{Store: twice{st}}).Report(t.Context(), ReportQuery{Window: firstDay}, silent)
+	if err != nil || r.Asked.Requests != len(all) {
+		t.Errorf("%d asked, want %d, %v", r.Asked.Requests, len(all), err)
+	}
+}
+
 // TestReportThroughSocket tells meanwhile how far it is, and facts of errors.
 func TestReportThroughSocket(t *testing.T) {
 	t.Parallel()

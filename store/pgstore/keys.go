@@ -176,13 +176,14 @@ func (s *Store) useFirstKey(ctx context.Context) error {
 	return s.useKeys(keys)
 }
 
-// reloadKeys takes over the keys that another process has added.
-func (s *Store) reloadKeys(ctx context.Context) error {
+// reloadKeys takes over the keys that another process has added to those that were known when a transaction began that
+// has met one of them. Others may have met it at the same time, and taken it over already.
+func (s *Store) reloadKeys(ctx context.Context, known *encryption) error {
 	keys, err := storeKeys(ctx, s.clicks)
 	if err != nil {
 		return err
 	}
-	if e := s.crypt.Load(); e == nil || len(keys) <= len(e.ciphers) {
+	if known == nil || len(keys) <= len(known.ciphers) {
 		return fmt.Errorf("%w: a record names a key that the store does not list", ErrDamaged)
 	}
 	return s.useKeys(keys)

@@ -72,6 +72,34 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
+// TestNewKeyMetByTwo has a transaction meet a new key, and another one take it over before the first has ended.
+func TestNewKeyMetByTwo(t *testing.T) {
+	t.Parallel()
+	url := newURL(t)
+	first := openStore(t, url, Config{Keys: testKeys(t, "a", "b")})
+	second := openStore(t, url, Config{Keys: testKeys(t, "b", "a")})
+	if err := second.Update(t.Context(), writeEffect("1")); err != nil {
+		t.Fatal(err)
+	}
+	read := func(tx approvals.Tx) error {
+		_, err := tx.Effect("T1", "run_1", "1")
+		return err
+	}
+	met := 0
+	err := first.View(t.Context(), func(tx approvals.Tx) error {
+		err := read(tx)
+		if met++; met == 1 {
+			if err := first.View(t.Context(), read); err != nil {
+				t.Errorf("the other one: %v", err)
+			}
+		}
+		return err
+	})
+	if err != nil || met != 2 {
+		t.Errorf("%v, after %d attempts", err, met)
+	}
+}
+
 // TestSealedValues looks into the tables: nothing that was written can be read there, and no value can be put in
 // another's place. Of a plain store the same look finds everything, which is the control.
 func TestSealedValues(t *testing.T) {

@@ -42,6 +42,7 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 	}
 	var before error
 	for {
+		keys := s.crypt.Load()
 		t, err := s.attempt(ctx, write, fn, how)
 		if err == nil {
 			for _, f := range t.committed {
@@ -73,7 +74,7 @@ func (s *Store) run(ctx context.Context, write bool, fn func(*tx) error) error {
 			how = alone
 		}
 		if errors.Is(err, errKeysChanged) {
-			if err = s.reloadKeys(ctx); err == nil {
+			if err = s.reloadKeys(ctx, keys); err == nil {
 				continue
 			}
 		}
