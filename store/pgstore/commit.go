@@ -119,5 +119,6 @@ func (s *Store) ask(ctx context.Context, id, history string) (outcome string, er
 	b.Queue(`select pg_terminate_backend(pid) from pg_stat_activity
 		where usename = current_user and datname = current_database() and pid <> pg_backend_pid()
 		and backend_xid = ($1::text::xid8)::xid and state like 'idle in transaction%'`, id)
-	return outcome, conn.SendBatch(ctx, b).Close()
+	err = conn.SendBatch(ctx, b).Close() // sets outcome
+	return outcome, err
 }
