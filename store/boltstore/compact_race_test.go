@@ -41,3 +41,22 @@ func TestReplaceWhileCompacting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCompactOfWhatIsMovedAway has the store moved away, and another file put in its place, while it is compacted: that
+// one is not replaced.
+func TestCompactOfWhatIsMovedAway(t *testing.T) {
+	t.Parallel()
+	path, _ := sampleFile(t)
+	_, err := Compact(t.Context(), path, CompactConfig{step: func(at string) error {
+		if at != "verified" {
+			return nil
+		}
+		return errors.Join(os.Rename(path, path+".moved"), os.WriteFile(path, []byte("another"), 0o600))
+	}})
+	if !errors.Is(err, ErrGone) {
+		t.Errorf("%v, want ErrGone", err)
+	}
+	if got, err := os.ReadFile(path); string(got) != "another" {
+		t.Errorf("it was replaced: %d bytes, %v", len(got), err)
+	}
+}
