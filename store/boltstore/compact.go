@@ -45,8 +45,8 @@ const CompactSuffix = ".compact"
 // that deleted records have left, and encrypted under the first key, whatever the records were encrypted under, if they
 // were. Nobody may have the store open meanwhile. The store is whole at every moment: until the new file is complete,
 // on disk and checked, the old one stays as it is. What is damaged is not copied. A file of an older format is brought
-// to this one first. Errors: those of Open and Check, fs.ErrNotExist when there is no file, ErrNoRoom, and ErrNewer for
-// a file with parts that only a newer version knows.
+// to this one first. Errors: those of Open and Check, fs.ErrNotExist when there is no file, ErrNoRoom, ErrGone when the
+// file was moved away meanwhile, and ErrNewer for a file with parts that only a newer version knows.
 func Compact(ctx context.Context, path string, cfg CompactConfig) (Compacted, error) {
 	done, err := compact(ctx, path, cfg)
 	if err != nil {
@@ -191,6 +191,12 @@ func (c *compaction) replace(path string, done *Compacted) error {
 	done.After = info.Size()
 	if err := c.reached("verified"); err != nil {
 		return err
+	}
+	if current, err := inPlace(c.from.file, path); err != nil {
+		return err
+	} else if !current { // what is there now was not copied, and somebody may have it open
+		return fmt.Errorf("%w: %s; nothing was changed there: see what is in its place, and run the command again",
+			ErrGone, path)
 	}
 	if err := os.Rename(c.path, path); err != nil {
 		return err

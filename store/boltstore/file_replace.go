@@ -11,9 +11,9 @@ import (
 // Replace puts the file at from, a whole store in the folder that Beside returns, in the place of the store at path.
 // What was there keeps its bytes and is called aside from then on; there is no moment at which path names nothing. The
 // new file belongs to whom the old one belonged, or, where there was none and this user is the superuser, to whom the
-// folder belongs: a bot of another user than this one still opens it. Errors: ErrInUse
-// while another process has the store open; fs.ErrExist when there is a store and aside is empty, or when there is a
-// file called so. from is gone when Replace has succeeded.
+// folder belongs: a bot of another user than this one still opens it. Errors: ErrInUse while another process has the
+// store open, or replaces it; fs.ErrExist when there is a store and aside is empty, or when there is a file called so.
+// from is gone when Replace has succeeded.
 func Replace(path, from, aside string) error {
 	path, err := resolve(path)
 	if err != nil {
@@ -73,6 +73,13 @@ func swap(old *os.File, path, from, aside string) error {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
+		return inUse(path)
+	}
+	current, err := inPlace(old, path)
+	if err != nil {
+		return err
+	}
+	if !current { // another program has replaced it meanwhile, and somebody may have that one open
 		return inUse(path)
 	}
 	if err := inherit(old, from); err != nil {

@@ -126,6 +126,9 @@ func (c *migrateCommand) move(ctx context.Context, p *Program, from transfer.Sou
 	if err != nil {
 		return c.explain("", err)
 	}
+	if err := to.Close(); err != nil { // a file that was taken away meanwhile
+		return fmt.Errorf("migrate: everything was moved, but %w", err)
+	}
 	return c.printMoved(p.Stdout, report)
 }
 

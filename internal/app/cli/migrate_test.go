@@ -151,3 +151,43 @@ func TestMigrateDamaged(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// leaving is a target whose file is moved away right before the end.
+type leaving struct {
+	transfer.Target
+	path string
+}
+
+func (l leaving) Finish(ctx context.Context) error {
+	return errors.Join(os.Rename(l.path, l.path+".away"), l.Target.Finish(ctx))
+}
+
+// TestMigrateIntoWhatIsMovedAway: nobody is told to start the bot on a file that is not there any more.
+func TestMigrateIntoWhatIsMovedAway(t *testing.T) {
+	folder := t.TempDir()
+	c := migrateCommand{From: "bolt:" + filepath.Join(folder, "from.db")}
+	s, err := store.Open(t.Context(), c.From, store.Config{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "to.db")
+	c.To = "bolt:" + path
+	from, err := store.OpenSource(t.Context(), c.From, store.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := store.OpenTarget(t.Context(), c.To, store.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	p, said, _ := capture("migrate", c.From, c.To)
+	err = c.move(t.Context(), &p, from, leaving{to, path})
+	if err == nil || !strings.Contains(err.Error(), "was taken away") || said.String() != "" {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
