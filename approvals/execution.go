@@ -272,10 +272,16 @@ func (x *execution) unasked() bool {
 	})
 }
 
-// begunSince reports whether the call that the request allowed may have begun since the run's state was saved.
+// begunSince reports whether the call that the request allowed may have begun since the run's state was saved, or have
+// ended since it was asked what became of it.
 func (r *Request) begunSince() bool {
-	if r.Status != RequestApproved || r.Kind == agent.ExternalResult {
+	switch {
+	case r.Kind == agent.OutcomeUnknown && r.Status == RequestStale:
+		return !r.Applied
+	case r.Status != RequestApproved || r.Kind == agent.ExternalResult:
 		return false
+	case r.Kind == agent.OutcomeUnknown && !r.Applied:
+		return true
 	}
 	return r.Outcome == OutcomeRunning || r.Outcome != OutcomeNone && !r.Applied
 }

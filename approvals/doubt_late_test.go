@@ -1,0 +1,82 @@
+package approvals_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// cutOff begins a payment with a worker that loses its store in the middle, and has another take up the run, which asks
+// what became of the call. The payment ends, with the error, once late is called.
+func (b *bench) cutOff(m agent.Model, ends error) (question *approvals.Request, late func()) {
+	b.Helper()
+	tools := b.tools()
+	work := tools[0].Invoke
+	tools[0].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+		out, err := work(ctx, c)
+		time.Sleep(40 * time.Second) // heeds no context
+		return out, errors.Join(err, ends)
+	}
+	b.agent(m, tools...)
+	id := b.submit()
+	lost := &replica{Store: b.store}
+	one := b.handler(b.Context(), lost)
+	if err := one(runJob(id)); err != nil {
+		b.Fatal(err)
+	}
+	b.must(b.pending(id)[0], bob, approvals.Approve, "")
+	go one(runJob(id))
+	time.Sleep(time.Second)
+	lost.fail(errLine)
+	time.Sleep(20 * time.Second)
+	if err := b.handler(b.Context(), &replica{Store: b.store})(runJob(id)); err != nil {
+		b.Fatal(err)
+	}
+	return b.pending(id)[0], func() {
+		lost.fail(nil)
+		time.Sleep(time.Minute)
+	}
+}
+
+// TestFoundOutInAChangedWorld has a payment finish after all while people are asked what became of it, and changes
+// something before the run goes on. The model reads what the card says. Nobody is asked to carry it out once more.
+func TestFoundOutInAChangedWorld(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(tool *agent.Tool, b *bench){
+		"its version": newVersion,
+		"what it takes": func(tool *agent.Tool, b *bench) {
+			newVersion(tool, b)
+			tool.Validate = func(json.RawMessage) error { return errors.New("amount must be text") }
+		},
+		"a guardrail":         objecting,
+		"carried out outside": func(tool *agent.Tool, _ *bench) { tool.External, tool.Invoke = true, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				asked := asks(call("c1", "pay", `{"amount":5}`))
+				q, late := b.cutOff(asked, nil)
+				late()
+				if got := b.request(q.ID).Status; got != approvals.RequestStale {
+					t.Fatalf("the question is %s", got)
+				}
+				b.changing(asked, "pay", change, false)
+				if err := b.handler(t.Context(), &replica{Store: b.store})(runJob(q.Run)); err != nil {
+					t.Fatal(err)
+				}
+				if r := b.run(q.Run); r.Status != approvals.RunDone || !strings.HasPrefix(r.Output, "c1: pay done") {
+					t.Errorf("the run is %s, and the model was told %q", r.Status, r.Output)
+				}
+				b.store.Close()
+			})
+		})
+	}
+}
