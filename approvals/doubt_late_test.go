@@ -14,15 +14,16 @@ import (
 )
 
 // cutOff begins a payment with a worker that loses its store in the middle, and has another take up the run, which asks
-// what became of the call. The payment ends, with the error, once late is called.
-func (b *bench) cutOff(m agent.Model, ends error) (question *approvals.Request, late func()) {
+// what became of the call. The payment ends, and fails if it is to, once late is called.
+func (b *bench) cutOff(m agent.Model, fails bool) (question *approvals.Request, late func()) {
 	b.Helper()
 	tools := b.tools()
 	work := tools[0].Invoke
 	tools[0].Invoke = func(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
 		out, err := work(ctx, c)
 		time.Sleep(40 * time.Second) // heeds no context
-		return out, errors.Join(err, ends)
+		out.Failed = fails
+		return out, err
 	}
 	b.agent(m, tools...)
 	id := b.submit()
@@ -63,7 +64,7 @@ func TestFoundOutInAChangedWorld(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
 				asked := asks(call("c1", "pay", `{"amount":5}`))
-				q, late := b.cutOff(asked, nil)
+				q, late := b.cutOff(asked, false)
 				late()
 				if got := b.request(q.ID).Status; got != approvals.RequestStale {
 					t.Fatalf("the question is %s", got)
@@ -77,6 +78,24 @@ func TestFoundOutInAChangedWorld(t *testing.T) {
 				}
 				b.store.Close()
 			})
+		})
+	}
+}
+
+// TestFailedAfterMarkedDone has somebody find out that a payment was made, which fails after all.
+func TestFailedAfterMarkedDone(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			q, late := b.cutOff(asks(call("c1", "pay", `{"amount":5}`)), fails)
+			b.must(q, cara, approvals.MarkDone, "receipt 7")
+			late()
+			const want = "pay, which somebody had marked as done, has finished after all: it failed."
+			if said := b.queued(); strings.Contains(said, want) != fails {
+				t.Errorf("the payment fails: %t, and people are told %q", fails, said)
+			}
+			b.store.Close()
 		})
 	}
 }

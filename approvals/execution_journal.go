@@ -350,20 +350,21 @@ func (c *txn) finishedLate(r *Run, rec *EffectRecord) error {
 }
 
 // foundOut withdraws the question whether an effect happened when its output arrives after all: the worker that had it
-// was given up too early. The run goes on with the output. When the question has been answered already, or there was
-// nobody to ask, the place and its memory are told what came of the call.
+// was given up too early. The run goes on with the output. When the question has been answered already, otherwise
+// than by what has come of it, or there was nobody to ask, the place and its memory are told what came of the call.
 func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 	requests, err := c.requestsOf(r.ID)
 	if err != nil {
 		return err
 	}
-	late := rec.GivenUp
+	late, otherwise := rec.GivenUp, false // than a person said
 	for _, q := range requests {
 		if q.Kind != agent.OutcomeUnknown || q.Interruption != rec.Interruption {
 			continue
 		}
 		if q.Status != RequestPending {
 			late = late || q.Outcome == OutcomeUnknown
+			otherwise = otherwise || q.Outcome == OutcomeRan && rec.Outcome() == OutcomeFailed
 			continue
 		}
 		if err := c.drop(q, RequestStale, wordsFinishedAfterAll); err != nil {
@@ -375,17 +376,20 @@ func (c *txn) foundOut(r *Run, rec *EffectRecord) error {
 		}
 		return c.requeue(r.ID, q.ID)
 	}
-	if !late {
+	if !late && !otherwise {
 		return nil
 	}
 	name, err := c.callName(rec)
 	if err != nil {
 		return err
 	}
-	c.say(r, wordsFoundLate(name, rec.Outcome(), rec.inNumbers()))
-	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, of which nothing was known, has finished after all: "+
-		"it %s. Its output, as data: %s",
-		rec.Call, rec.Tool, rec.Outcome(), quote(rec.Output.Text)))
+	known, words := "of which nothing was known", wordsFoundLate
+	if otherwise {
+		known, words = "which somebody had marked as done", wordsFoundOtherwise
+	}
+	c.say(r, words(name, rec.Outcome(), rec.inNumbers()))
+	return c.memorize(r, rec, "", fmt.Sprintf("The call %s of %s, %s, has finished after all: it %s. "+
+		"Its output, as data: %s", rec.Call, rec.Tool, known, rec.Outcome(), quote(rec.Output.Text)))
 }
 
 // guard turns a panic into an error: journals are called on goroutines whose panic would end the process.

@@ -60,6 +60,10 @@ func wordsFoundLate(call string, did Outcome, numbers string) string {
 	return fmt.Sprintf("%s, of which nothing was known, has finished after all: it %s%s.", call, did, numbers)
 }
 
+func wordsFoundOtherwise(call string, did Outcome, numbers string) string {
+	return fmt.Sprintf("%s, which somebody had marked as done, has finished after all: it %s%s.", call, did, numbers)
+}
+
 // Emergency decisions. Both are of a person.
 
 func wordsBrokeGlass(tool, policy, reason string, id RequestID) string {
