@@ -80,14 +80,14 @@ func decide(c *call, t *Tool, k knowledge) step {
 		return step{act: actWait}
 	case c.Problem != "":
 		return step{act: actAnswer, output: &ToolOutput{Text: c.Problem, Failed: true}}
+	case c.ended && t != nil && t.handoff == nil: // nothing runs: the journal has what it led to, whatever people say
+		return step{act: actRun, how: k.ruling}
 	case k.ruling.verdict == rejected && c.Nested == nil:
 		return step{act: actReject}
 	case k.ruling.output != nil:
 		return step{act: actReport}
 	case t == nil:
 		return stop(fmt.Errorf("%w: %q", ErrUnknownTool, c.Tool))
-	case c.ended && t.handoff == nil: // nothing runs: the journal has what it led to
-		return step{act: actRun, how: k.ruling}
 	case c.State != callCleared && k.invalid != nil: // a cleared one may have begun, and the journal knows
 		return step{act: actRefuse, err: k.invalid}
 	case c.State == callWaiting && k.ruling.verdict == undecided:

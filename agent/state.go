@@ -223,7 +223,8 @@ func (s *RunState) Rebind(ctx context.Context) ([]Interruption, error) {
 
 // rebindOpen takes the tool of a call that people were asked about as it is now, and reports whether it has changed.
 func (f *frame) rebindOpen(c *call) bool {
-	if !f.needsTool(c) || c.Nested != nil {
+	open := c.State != callDone && c.Output == nil && c.Problem == ""
+	if c.Nested != nil || !f.needsTool(c) && !(c.ended && open) {
 		return false
 	}
 	tool := f.tool(c)

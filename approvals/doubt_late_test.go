@@ -46,11 +46,13 @@ func (b *bench) cutOff(m agent.Model, fails bool) (question *approvals.Request, 
 	}
 }
 
-// TestFoundOutInAChangedWorld has a payment finish after all while people are asked what became of it, and changes
-// something before the run goes on. The model reads what the card says. Nobody is asked to carry it out once more.
+// TestFoundOutInAChangedWorld has a payment finish after all while people are asked what became of it, or when somebody
+// has just said so, and changes something before the run goes on. The model reads what the card says. Nobody is asked
+// to carry it out once more.
 func TestFoundOutInAChangedWorld(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(tool *agent.Tool, b *bench){
+		"nothing":     nil,
 		"its version": newVersion,
 		"what it takes": func(tool *agent.Tool, b *bench) {
 			newVersion(tool, b)
@@ -59,26 +61,35 @@ func TestFoundOutInAChangedWorld(t *testing.T) {
 		"a guardrail":         objecting,
 		"carried out outside": func(tool *agent.Tool, _ *bench) { tool.External, tool.Invoke = true, nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t)
-				asked := asks(call("c1", "pay", `{"amount":5}`))
-				q, late := b.cutOff(asked, false)
-				late()
-				if got := b.request(q.ID).Status; got != approvals.RequestStale {
-					t.Fatalf("the question is %s", got)
-				}
-				b.changing(asked, "pay", change, false)
-				if err := b.handler(t.Context(), &replica{Store: b.store})(runJob(q.Run)); err != nil {
-					t.Fatal(err)
-				}
-				if r := b.run(q.Run); r.Status != approvals.RunDone || !strings.HasPrefix(r.Output, "c1: pay done") {
-					t.Errorf("the run is %s, and the model was told %q", r.Status, r.Output)
-				}
-				b.store.Close()
+		for _, answer := range []approvals.Verdict{"", approvals.MarkDone, approvals.GiveUp, approvals.Retry} {
+			t.Run(name+", "+string(answer), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					b := newBench(t)
+					asked := asks(call("c1", "pay", `{"amount":5}`))
+					q, late := b.cutOff(asked, false)
+					if answer != "" {
+						b.must(q, cara, answer, "as the bank says")
+					}
+					late()
+					if got := b.request(q.ID).Status; got == approvals.RequestPending {
+						t.Fatalf("the question is %s", got)
+					}
+					b.changing(asked, "pay", change, false)
+					if err := b.handler(t.Context(), &replica{Store: b.store})(runJob(q.Run)); err != nil {
+						t.Fatal(err)
+					}
+					r := b.run(q.Run)
+					if r.Status != approvals.RunDone || !strings.HasPrefix(r.Output, "c1: pay done") {
+						t.Errorf("the run is %s, and the model was told %q", r.Status, r.Output)
+					}
+					if n := len(b.effects.all()); n != 1 {
+						t.Errorf("%d effects", n)
+					}
+					b.store.Close()
+				})
 			})
-		})
+		}
 	}
 }
 

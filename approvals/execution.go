@@ -276,12 +276,10 @@ func (x *execution) unasked() bool {
 // ended since it was asked what became of it.
 func (r *Request) begunSince() bool {
 	switch {
-	case r.Kind == agent.OutcomeUnknown && r.Status == RequestStale:
-		return !r.Applied
+	case r.Kind == agent.OutcomeUnknown && !r.Applied:
+		return r.Status != RequestPending
 	case r.Status != RequestApproved || r.Kind == agent.ExternalResult:
 		return false
-	case r.Kind == agent.OutcomeUnknown && !r.Applied:
-		return true
 	}
 	return r.Outcome == OutcomeRunning || r.Outcome != OutcomeNone && !r.Applied
 }
