@@ -228,15 +228,16 @@ func (f *frame) rebindOpen(c *call) bool {
 		return false
 	}
 	tool := f.tool(c)
-	if tool == nil || c.State == callNew || f.ruling(c).verdict == free {
-		return false // Resume says so, or takes the tool as it is
-	}
-	if f.unchanged(c, tool) {
-		return false
-	}
-	if c.ended {
+	switch {
+	case tool == nil:
+		return false // Resume says so
+	case c.ended: // nothing is asked, and nothing runs
 		c.Kind = tool.kind()
 		c.bind(f.definition(c, tool))
+		return false
+	case c.State == callNew, f.ruling(c).verdict == free: // Resume takes the tool as it is
+		return false
+	case f.unchanged(c, tool):
 		return false
 	}
 	c.askFor(tool)
