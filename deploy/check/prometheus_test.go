@@ -53,8 +53,9 @@ func known(t *testing.T, names map[string]bool, where, expression string) {
 	})
 }
 
-// counted finds what gives less than there is where replicas share a store: each entry of the trail is counted by one of
-// them, so the largest of their counts is not all, and a threshold above 0 is for what all of them have counted together.
+// counted finds what gives less than there is where replicas share a store: each entry of the trail is counted by one
+// of them, so the largest of their counts is not all, and a threshold above 0 is for what all of them have counted
+// together.
 func counted(t *testing.T, where, expression string) {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
