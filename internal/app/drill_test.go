@@ -55,6 +55,9 @@ func (w *world) drills() {
 		if again, code := w.drill(into...); code != 2 || !strings.Contains(again, "has a schema") {
 			w.t.Errorf("into a database that is in use: %d\n%s", code, again)
 		}
+		if dumps, err := os.ReadDir(w.scratch()); err != nil || len(dumps) != 0 {
+			w.t.Errorf("the dump of the database lies about: %v %v", dumps, err)
+		}
 		w.drillsNowhere(into[1])
 		backup = filepath.Join(w.dir, "copy.dump")
 		w.dump(backup)
@@ -102,6 +105,12 @@ func (w *world) drillsNowhere(full string) {
 		w.t.Fatal(err)
 	}
 	try("a database that refuses once", shim+":", "--into", full)
+	stops := w.t.TempDir()
+	stop := "#!/bin/sh\nkill -TERM $PPID; sleep 1; exit 1\n"
+	if err := os.WriteFile(filepath.Join(stops, "pg_restore"), []byte(stop), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	try("somebody who stops it", stops+":", "--into", empty)
 	own := w.store
 	w.store = full
 	w.must("audit", "verify") // it is there
@@ -128,7 +137,8 @@ func (w *world) drillWith(path string, args ...string) (out string, code int) {
 	}
 	cmd := exec.Command(script, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+path+pgdev.Programs()+":"+os.Getenv("PATH"))
+	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+path+pgdev.Programs()+":"+os.Getenv("PATH"),
+		"TMPDIR="+w.scratch())
 	var all output
 	cmd.Stdout, cmd.Stderr = &all, &all
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
@@ -136,6 +146,16 @@ func (w *world) drillWith(path string, args ...string) (out string, code int) {
 	}
 	w.outputs = append(w.outputs, all.String)
 	return all.String(), cmd.ProcessState.ExitCode()
+}
+
+// scratch is the folder for the drill's temporary ones.
+func (w *world) scratch() string {
+	w.t.Helper()
+	folder := filepath.Join(w.dir, "scratch")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return folder
 }
 
 // dump makes a backup of the world's database.
