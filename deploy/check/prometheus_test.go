@@ -53,6 +53,75 @@ func known(t *testing.T, names map[string]bool, where, expression string) {
 	})
 }
 
+// counted finds what gives less than there is where replicas share a store: each entry of the trail is counted by one
+// of them, so the largest of their counts is not all, and a threshold above 0 is for what all of them have counted
+// together.
+func counted(t *testing.T, where, expression string) {
+	t.Helper()
+	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
+	if err != nil {
+		t.Errorf("%s: %v", where, err)
+		return
+	}
+	for _, fault := range partsOfCounts(parsed) {
+		t.Errorf("%s: %s", where, fault)
+	}
+}
+
+// partsOfCounts says where an expression takes a part of a count for all of it.
+func partsOfCounts(parsed parser.Expr) (faults []string) {
+	parser.Inspect(parsed, func(node parser.Node, path []parser.Node) error {
+		v, ok := node.(*parser.VectorSelector)
+		// Of the store's connections and transactions each replica counts its own, and has a threshold of its own.
+		if !ok || !grows.MatchString(v.Name) || strings.HasPrefix(v.Name, "countersign_store_") {
+			return nil
+		}
+		summed, most := false, 0.0
+		for _, above := range path {
+			switch above := above.(type) {
+			case *parser.AggregateExpr:
+				if summed = summed || above.Op == parser.SUM; above.Op != parser.SUM {
+					faults = append(faults, above.Op.String()+" of "+v.Name+" is what one replica has counted")
+				}
+			case *parser.BinaryExpr:
+				if n, ok := above.RHS.(*parser.NumberLiteral); ok && above.Op.IsComparisonOperator() {
+					most = n.Val
+				}
+			}
+		}
+		if most > 0 && !summed {
+			faults = append(faults, "the threshold for "+v.Name+" is that of each replica")
+		}
+		return nil
+	})
+	return faults
+}
+
+// grows are the names of counters and histograms.
+var grows = regexp.MustCompile("^countersign_.*(_total|_bucket|_count|_sum)$")
+
+// TestPartOfACountIsFound is the control of counted.
+func TestPartOfACountIsFound(t *testing.T) {
+	for expression, want := range map[string]int{
+		`max(increase(countersign_audit_entries_total[1d]))`:                                       1,
+		`max by (le) (sum by (instance, le) (rate(countersign_request_seconds_bucket[1h])))`:       1,
+		`increase(countersign_audit_entries_total{action="run.failed"}[15m]) > 5`:                  1,
+		`sum(increase(countersign_audit_entries_total{action="run.failed"}[15m])) > 5`:             0,
+		`increase(countersign_reloads_total{outcome="refused"}[1h]) > 0`:                           0,
+		`max(countersign_requests_pending)`:                                                        0,
+		`histogram_quantile(0.95, sum by (le) (rate(countersign_decide_seconds_bucket[10m]))) > 2`: 0,
+		`sum by (instance) (rate(countersign_store_retries_total{why="server"}[2m])) > 1`:          0,
+	} {
+		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := partsOfCounts(parsed); len(faults) != want {
+			t.Errorf("%s: %q, want %d faults", expression, faults, want)
+		}
+	}
+}
+
 // TestRules reads the alerts as Prometheus does, and compares them with the page that shows them.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../prometheus/rules.yaml")
@@ -69,6 +138,7 @@ func TestRules(t *testing.T) {
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
 			known(t, names, rule.Alert, rule.Expr)
+			counted(t, rule.Alert, rule.Expr)
 			rules++
 		}
 	}
@@ -125,6 +195,7 @@ func TestDashboard(t *testing.T) {
 		for _, target := range p.Targets {
 			expression := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1d").Replace(target.Expr)
 			known(t, names, p.Title, expression)
+			counted(t, p.Title, expression)
 		}
 	}
 	if len(board.Panels) < 12 || board.UID == "" {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -271,5 +272,26 @@ func TestEnvironmentsOfTheDeployments(t *testing.T) {
 				t.Errorf("%s does not set %s, without which the bot does not start", name, variable)
 			}
 		}
+	}
+}
+
+// TestUnitLetsToolsEnd: the unit of docs/operations.md tells the bot alone to stop, so that what its tools have started
+// goes on for as long as the bot gives it, and leaves it the time that it takes.
+func TestUnitLetsToolsEnd(t *testing.T) {
+	t.Parallel()
+	_, unit, _ := strings.Cut(readDoc(t, "operations.md"), "```ini\n")
+	unit, _, _ = strings.Cut(unit, "```")
+	set := make(map[string]string)
+	for line := range strings.Lines(unit) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		set[name] = value
+	}
+	const servers = 4 * time.Second // that end neither with their input nor at SIGTERM
+	least := drainTimeout + servers
+	if stop, err := time.ParseDuration(set["TimeoutStopSec"] + "s"); err != nil || stop <= least {
+		t.Errorf("TimeoutStopSec=%s, the end may take %s", set["TimeoutStopSec"], least)
+	}
+	if set["KillMode"] != "mixed" || set["RestartPreventExitStatus"] != "2" {
+		t.Errorf("KillMode=%s RestartPreventExitStatus=%s", set["KillMode"], set["RestartPreventExitStatus"])
 	}
 }

@@ -55,9 +55,16 @@ func (w *world) drills() {
 		if again, code := w.drill(into...); code != 2 || !strings.Contains(again, "has a schema") {
 			w.t.Errorf("into a database that is in use: %d\n%s", code, again)
 		}
+		if dumps, err := os.ReadDir(w.scratch()); err != nil || len(dumps) != 0 {
+			w.t.Errorf("the dump of the database lies about: %v %v", dumps, err)
+		}
 		w.drillsNowhere(into[1])
 		backup = filepath.Join(w.dir, "copy.dump")
-		w.dump(backup)
+		w.dumpOfGrants(backup)
+		emptyDatabase()
+		if out, code := w.drill(append(into, "--backup", backup)...); code != 0 {
+			w.t.Errorf("a role that may read is not on the server of the drill: %d\n%s", code, out)
+		}
 	} else {
 		w.t.Cleanup(func() { os.RemoveAll(left) })
 	}
@@ -102,6 +109,12 @@ func (w *world) drillsNowhere(full string) {
 		w.t.Fatal(err)
 	}
 	try("a database that refuses once", shim+":", "--into", full)
+	stops := w.t.TempDir()
+	stop := "#!/bin/sh\nkill -TERM $PPID; sleep 1; exit 1\n"
+	if err := os.WriteFile(filepath.Join(stops, "pg_restore"), []byte(stop), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	try("somebody who stops it", stops+":", "--into", empty)
 	own := w.store
 	w.store = full
 	w.must("audit", "verify") // it is there
@@ -128,7 +141,8 @@ func (w *world) drillWith(path string, args ...string) (out string, code int) {
 	}
 	cmd := exec.Command(script, args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+path+pgdev.Programs()+":"+os.Getenv("PATH"))
+	cmd.Env = append(w.env(), "COUNTERSIGN="+binary(w.t), "PATH="+path+pgdev.Programs()+":"+os.Getenv("PATH"),
+		"TMPDIR="+w.scratch())
 	var all output
 	cmd.Stdout, cmd.Stderr = &all, &all
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
@@ -136,6 +150,16 @@ func (w *world) drillWith(path string, args ...string) (out string, code int) {
 	}
 	w.outputs = append(w.outputs, all.String)
 	return all.String(), cmd.ProcessState.ExitCode()
+}
+
+// scratch is the folder for the drill's temporary ones.
+func (w *world) scratch() string {
+	w.t.Helper()
+	folder := filepath.Join(w.dir, "scratch")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return folder
 }
 
 // dump makes a backup of the world's database.
@@ -146,4 +170,16 @@ func (w *world) dump(file string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("pg_dump: %v: %s", err, out)
 	}
+}
+
+// dumpOfGrants makes a backup of the world's database in which a role may read it that is not there afterwards, as on
+// another server.
+func (w *world) dumpOfGrants(file string) {
+	w.t.Helper()
+	cluster, database := pgdev.Start(w.t), databaseOf(w.store)
+	cluster.Exec(w.t, database, "create role analyst_of_drill")
+	cluster.Exec(w.t, database, "grant usage on schema countersign to analyst_of_drill")
+	w.dump(file)
+	cluster.Exec(w.t, database, "drop owned by analyst_of_drill")
+	cluster.Exec(w.t, database, "drop role analyst_of_drill")
 }

@@ -34,6 +34,7 @@ func (s *server) reload() {
 			"problems", problemLines(err))
 		return
 	}
+	s.trail.expect(next)
 	s.parts.Servers.Retire(next)
 	s.metrics.reloads.WithLabelValues(reloaded).Inc()
 	if next.Limits().PendingPerPerson != before.Limits().PendingPerPerson {

@@ -138,6 +138,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	if s.trail, err = newTrail(context.WithoutCancel(ctx), s.store, s.log, s.shared()); err != nil {
 		return err
 	}
+	s.trail.expect(first)
 	s.metrics.registry.MustRegister(s.trail)
 	s.measureStore()
 	if s.checkpoints, err = s.newCheckpoints(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"countersign/approvals"
+	"countersign/internal/catalog"
 )
 
 // trail follows the audit trail from the start of the program on: what it counts and logs was committed, whoever did
@@ -72,6 +73,13 @@ func newTrail(ctx context.Context, st approvals.Store, log *slog.Logger, shared 
 		return err
 	})
 	return t, err
+}
+
+// expect is told of the policies that hold from now on.
+func (t *trail) expect(c *catalog.Catalog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tally.expect(c.PolicyNames())
 }
 
 // Describe is part of prometheus.Collector.

@@ -96,6 +96,15 @@ func (t *tally) take(e *approvals.AuditEntry, about question) {
 	}
 }
 
+// expect begins the series that alerts look at for each of these policies: see alerting.
+func (t *tally) expect(policies []string) {
+	for _, name := range policies {
+		name = t.policy(name)
+		t.unmet.WithLabelValues(name)
+		t.settled.WithLabelValues(statuses[approvals.AuditRequestExpired], name)
+	}
+}
+
 // countsQuestion reports whether take counts entries with the action by what was asked.
 func countsQuestion(a approvals.AuditAction) bool {
 	return a == approvals.AuditDecisionRefused || statuses[a] != ""

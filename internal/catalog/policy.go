@@ -37,6 +37,17 @@ func (b *builder) policies() *celpolicy.Rules {
 	return rules
 }
 
+// PolicyNames are the names under which requests can be asked, in the order of the file, the default's last.
+func (c *Catalog) PolicyNames() (names []string) {
+	for _, p := range c.File.Policies {
+		names = append(names, p.Name)
+	}
+	if c.File.DefaultPolicy != nil {
+		names = append(names, agentsfile.DefaultPolicyName)
+	}
+	return names
+}
+
 // Unmatched is a policy that holds for no call, because no agent has the tool that its condition is for.
 type Unmatched struct {
 	Policy string `json:"policy"`

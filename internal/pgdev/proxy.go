@@ -23,6 +23,8 @@ type Proxy struct {
 	Cuts atomic.Int32
 	// Forgets has it pass on nothing of what a session is asked to set, as a pooler does that is told to ignore it.
 	Forgets atomic.Bool
+	// Silent has it pass on nothing, of new connections either, as where the server's host or the way to it is lost.
+	Silent atomic.Bool
 
 	commits atomic.Int32
 }
@@ -97,6 +99,9 @@ func (p *Proxy) requests(client, server net.Conn) {
 		if err != nil {
 			return
 		}
+		if p.Silent.Load() {
+			continue
+		}
 		if first && p.Forgets.Load() {
 			m = forgetful(m)
 		}
@@ -128,6 +133,9 @@ func (p *Proxy) answers(client, server net.Conn) {
 		m, err := message(r, false)
 		if err != nil {
 			return
+		}
+		if p.Silent.Load() {
+			continue
 		}
 		if m[0] == 'C' && bytes.Equal(m[5:], []byte("COMMIT\x00")) {
 			for how, word := range lastWords {
