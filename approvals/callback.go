@@ -58,6 +58,8 @@ type CallbackResult struct {
 	Token     string
 	// Result is what the model is told, as data: at most MaxResult bytes of UTF-8.
 	Result string
+
+	shown string // Result as people are shown it
 }
 
 // MaxResult bounds a result that a system reports, in bytes.

@@ -107,6 +107,7 @@ func (s *Service) provideOnce(
 			return r, fmt.Errorf("%w: %w", ErrConflict, ended)
 		}
 	}
+	in.shown = r.withoutSecrets(in.Result)
 	_, f, err := s.gatherFor(ctx, in.Workspace, in.Request, k.Issuer, arrived)
 	if err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func (c *txn) refuseResult(r *RequestHead, k *Callback, in CallbackResult, why e
 	if err := c.PutCallback(k); err != nil || !tells {
 		return err
 	}
-	return c.tellLate(r, in.Result, why)
+	return c.tellLate(r, in, why)
 }
 
 // lateResult is how much of a result that was not taken people are told, in characters.
@@ -210,7 +211,7 @@ const lateResult = 300
 
 // tellLate tells people, and the memory of an ended run's place, of a result that was not taken. The run may be gone:
 // its request is kept for as long as retention says of requests.
-func (c *txn) tellLate(r *RequestHead, result string, why error) error {
+func (c *txn) tellLate(r *RequestHead, in CallbackResult, why error) error {
 	run, err := c.run(r.Run)
 	gone := errors.Is(err, ErrNotFound)
 	if err != nil && !gone {
@@ -223,14 +224,14 @@ func (c *txn) tellLate(r *RequestHead, result string, why error) error {
 		say(wordsResultOfNobody(r.Tool.Name, r.ID))
 		return nil
 	}
-	say(wordsResultTooLate(r.Tool.Name, r.ID, quote(shortened(result, lateResult))))
+	say(wordsResultTooLate(r.Tool.Name, r.ID, quote(shortened(in.shown, lateResult))))
 	if !gone && !run.Status.Ended() {
 		return nil
 	}
 	chunk, err := json.Marshal([]agent.Item{{
 		Type: agent.ItemMessage, Role: agent.RoleDeveloper,
 		Text: fmt.Sprintf("The system that carries out %s has reported a result after the run had ended. As data: %s",
-			r.Tool.Name, quote(shortened(result, maxReason))),
+			r.Tool.Name, quote(shortened(in.Result, maxReason))),
 	}})
 	if err != nil {
 		return fmt.Errorf("memory of request %s: %w", r.ID, err)

@@ -105,6 +105,9 @@ func (r *Request) Mask() *Request {
 	}
 	m := *r
 	m.RequestHead, m.Masked, m.Explanation = *r.RequestHead.Mask(), true, nil
+	for i := range m.Decisions {
+		m.Decisions[i].Reason = r.ShownReason(&m.Decisions[i])
+	}
 	m.Arguments, m.Original = maskMembers(r.Arguments, r.Secret), r.maskOriginal()
 	m.Fields = slices.Clone(r.Fields)
 	for i := range m.Fields {
@@ -192,6 +195,15 @@ func (r *RequestHead) ShownInput(d *Decision) string {
 		return mask(d.Input)
 	}
 	return masked
+}
+
+// ShownReason is what was said with a decision about r, as people read it: a system that has carried the call out was
+// sent the secret values, and may repeat them in what it reports.
+func (r *Request) ShownReason(d *Decision) string {
+	if d.Via != ViaCallback {
+		return d.Reason
+	}
+	return r.withoutSecrets(d.Reason)
 }
 
 // withoutSecrets takes the texts and numbers of secret arguments out of what somebody who was sent them has said, for

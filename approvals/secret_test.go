@@ -267,3 +267,43 @@ func TestSecretIsNotShownFromAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretIsNotShownFromAResult: a system that carries a call out says a secret value in the result that it reports,
+// in time or too late, which people are shown without it. The model reads what was reported, as of every tool.
+func TestSecretIsNotShownFromAResult(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []bool{true, false} {
+		tool := external()
+		tool.Secret = map[bool][]string{true: {"ref"}}[secret]
+		b := triggering(t, tool)
+		b.agent(asks(call("c1", "deploy", `{"ref":"`+canary+`"}`)), tool)
+		b.start()
+		id := b.submit()
+		r := b.awaits(id, approvals.TriggerSent)
+		if err := b.provide(r, b.trigger.all()[0].body.Callback.Token, "deployed "+canary); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.reaches(id, approvals.RunDone).Output; !strings.Contains(out, canary) {
+			t.Errorf("secret %v: the model was told %q", secret, out)
+		}
+		if got := b.request(r.ID).Mask().Decisions[0].Reason; strings.Contains(got, canary) == secret {
+			t.Errorf("secret %v: people are shown %q", secret, got)
+		}
+
+		late := b.awaits(b.submit(), approvals.TriggerSent)
+		if _, err := b.service.CancelRun(b.Context(), ws, late.Run, ann, ""); err != nil {
+			t.Fatal(err)
+		}
+		if b.provide(late, b.trigger.all()[1].body.Callback.Token, "deployed "+canary) == nil {
+			t.Error("the result was taken")
+		}
+		var told string
+		b.until("what came late to be told", func() bool {
+			told = strings.Join(b.surface.texts(approvals.NotifyNotice), "\n")
+			return strings.Contains(told, "It says: ")
+		})
+		if strings.Contains(told, canary) == secret {
+			t.Errorf("secret %v: people are told %q", secret, told)
+		}
+	}
+}

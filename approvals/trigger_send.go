@@ -162,6 +162,9 @@ func (s *sending) begin(ctx context.Context) (goes bool, err error) {
 			goes = true
 			return nil
 		}
+		if r.overdue(c.Now()) { // its timer is late: nobody would take the result of what is sent now
+			return c.expire(r)
+		}
 		if stop, err := s.interrupted(c, r); stop || err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/agent"
@@ -275,6 +276,55 @@ func TestTriggerWithheldAfterACrash(t *testing.T) {
 	b.must(got, bob, approvals.Reject, "")
 	if got = b.request(r.ID); got.Outcome != approvals.OutcomeUnknown {
 		t.Errorf("the call of which nobody knows whether it was sent is told to be %q", got.Outcome)
+	}
+}
+
+// TestTriggerPastItsDeadline has the job that sends a call come before the timer of its request, as after a stop of the
+// program that lasted longer than there was time for the result. A call whose result nobody takes any more is not sent,
+// nor sent again; where it may have been sent before, nobody says that it was not, or that it is being sent.
+func TestTriggerPastItsDeadline(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dies bool // while it is sent, for the first time
+		sent int
+		says string
+	}{
+		"not sent yet":    {false, 0, "The call was not sent to https://ci.example."},
+		"sent, as it may": {true, 1, "It is unknown whether https://ci.example has taken the call."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := triggering(t, external())
+				b.trigger.idempotent = true
+				step := b.step()
+				id := b.submit()
+				if err := step(runJob(id)); err != nil {
+					t.Fatal(err)
+				}
+				r := b.pending(id)[0]
+				if c.dies {
+					b.mortal.dieAt(2, false) // the record of what came of it
+					_ = step(triggerJob(r.ID))
+					b.reopen()
+					step = b.step()
+				}
+				time.Sleep(time.Until(r.Expires))
+				for range 2 {
+					if err := step(triggerJob(r.ID)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := b.request(r.ID)
+				if n := len(b.trigger.all()); n != c.sent || got.Status != approvals.RequestExpired ||
+					!strings.HasPrefix(got.Sending(), c.says) {
+					t.Errorf("sent %d times; it is %s: %q", n, got.Status, got.Sending())
+				}
+				b.trail()
+				b.stop()
+				b.store.Close()
+			})
+		})
 	}
 }
 

@@ -55,6 +55,9 @@ func (t *TriggerState) sentence(waits bool) string {
 		}
 		return fmt.Sprintf("The call is to be sent to %s.", t.Target)
 	case TriggerSending:
+		if !waits { // the process that began it may have died, and nobody looks after it any more
+			return fmt.Sprintf("It is unknown whether %s has taken the call. It is not sent again.", t.Target)
+		}
 		return fmt.Sprintf("The call is being sent to %s.", t.Target)
 	case TriggerSent:
 		return fmt.Sprintf("The call was sent to %s, which has taken it.", t.Target)

@@ -107,7 +107,7 @@ func decidedBy(r *approvals.Request) phrase {
 		return p
 	}
 	p = append(p, afterword(r, s.Verdict))
-	said := strings.Fields(strings.Join(append(slices.Clone(s.Answers), s.Reason), " "))
+	said := strings.Fields(strings.Join(append(slices.Clone(s.Answers), r.ShownReason(s)), " "))
 	switch {
 	case len(said) > 0:
 		p = append(p, ": “"+label(strings.Join(said, " "), maxSaid)+"”")

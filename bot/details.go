@@ -141,7 +141,8 @@ func answersOf(r *approvals.Request) (blocks []slack.Block) {
 				quote(strings.Join(d.Answers, "\n"), maxElement))
 		}
 		if d.Reason != "" {
-			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))), quote(d.Reason, maxElement))
+			blocks = append(blocks, paragraph(append(decider(d), wrote(d.Verdict))),
+				quote(r.ShownReason(&d), maxElement))
 		}
 	}
 	return blocks

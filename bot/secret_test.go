@@ -59,6 +59,11 @@ func TestSecretsAreNotOnCards(t *testing.T) {
 			r.Decisions = []approvals.Decision{{By: user("U0BEN"), Verdict: approvals.ProvideInput,
 				Input: json.RawMessage(`{"memo":"` + secretValue + `"}`)}}
 		}),
+		"reported": change(func(r *approvals.Request) {
+			r.Kind, r.Status = agent.ExternalResult, approvals.RequestApproved
+			r.Decisions = []approvals.Decision{{By: user("callback"), Verdict: approvals.ProvideResult,
+				Via: approvals.ViaCallback, Reason: "paid for " + secretValue}}
+		}),
 		"large": change(func(r *approvals.Request) {
 			long := strings.Repeat("all work ", 2000)
 			r.Arguments = json.RawMessage(`{"memo":"` + secretValue + `","text":"` + long + `"}`)

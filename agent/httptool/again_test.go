@@ -6,11 +6,13 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"countersign/agent"
 	"countersign/agent/httptool"
+	"countersign/agent/toolstatus"
 )
 
 // TestLostAnswerOfAnIdempotentCall has a server carry a call out and lose the connection before it has answered. The
@@ -73,5 +75,39 @@ func TestLostAnswerOfAServerThatIsGone(t *testing.T) {
 	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, EffectID: "eff_1"})
 	if !errors.Is(err, agent.ErrOutcomeUnknown) {
 		t.Errorf("%q, %v", out.Text, err)
+	}
+}
+
+// TestLostAnswerOfACallThatIsRefusedThen has the server refuse the second sending, as one does that is at work on the
+// first, or limits how many calls it takes. That is no answer to the first, which may be carried out: nobody is told
+// that the call has failed. A call that changes nothing has.
+func TestLostAnswerOfACallThatIsRefusedThen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method       string
+		status       int
+		unknown, may bool // it is not known what became of the call; the output says that the server may have acted
+	}{
+		{"POST", 409, true, false},
+		{"POST", 429, true, false},
+		{"PUT", 401, true, false},
+		{"DELETE", 404, true, false},
+		{"POST", 307, true, false},
+		{"POST", 503, false, true},
+		{"GET", 409, false, false},
+	} {
+		var got atomic.Int32
+		url, _ := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+			if got.Add(1) == 1 {
+				panic(http.ErrAbortHandler)
+			}
+			says(tt.status, "in progress")(w, nil)
+		})
+		tool := newTool(t, httptool.Config{Method: tt.method, URL: url, Idempotent: true})
+		out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, EffectID: "eff_1"})
+		if errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || out.Failed == tt.unknown ||
+			strings.Contains(out.Text, toolstatus.TextMayHaveActed) != tt.may {
+			t.Errorf("%s, then %d: %+v, %v", tt.method, tt.status, out, err)
+		}
 	}
 }

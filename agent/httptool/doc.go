@@ -8,7 +8,8 @@
 // not be made is an output too, which says that nothing was sent; and so is a GET or HEAD without an answer, which does
 // nothing. Any other call that was sent and not answered has no output but [agent.ErrOutcomeUnknown]: people have to
 // find out, for if the model made the call again it would have another Idempotency-Key. One that is idempotent is sent
-// again before, once, under its own. When the caller's context ends before the answer the error is the context's.
+// again before, once, under its own; that the second sending is refused is no answer to the first. When the caller's
+// context ends before the answer the error is the context's.
 //
 // The host written by the operator may be anywhere, loopback included. A redirect may lead elsewhere only if that
 // address, as resolved for this very connection, is public or allowed; the headers of the tool do not go there. Proxy

@@ -122,6 +122,13 @@ func (x *exchange) unanswered(ctx context.Context, err error) (string, error) {
 		"%w: the request was sent to %s, but no answer came: %s", agent.ErrOutcomeUnknown, host, problem)
 }
 
+// refused is the error for a call that was sent, lost its answer, and was refused when it was sent again.
+func (x *exchange) refused(ctx context.Context, lost error, res *http.Response) error {
+	return fmt.Errorf("%w: the request was sent to %s, but no answer came: %s; sent again, it was answered %s, "+
+		"which says nothing about the first", agent.ErrOutcomeUnknown, oneline.Of(x.host, 200), x.problem(ctx, lost),
+		x.tool.hidden.Hide(statusLine(res)))
+}
+
 // problem is the text of a network error, with no secret in it.
 func (x *exchange) problem(ctx context.Context, err error) string {
 	if context.Cause(ctx) == errTimeout {

@@ -68,10 +68,13 @@ func (t *tool) invoke(ctx context.Context, call *agent.ToolCall) (agent.ToolOutp
 // that nobody can tell. A call that was not made, not answered, or answered with a status of 300 or more has failed.
 //
 // A call that may be repeated is, once, when its connection is lost: under the same key, which nobody else can send.
+// When the answer is then that this was refused, what became of the first one is still not known: the server may be at
+// work on it, and say so with 409, or have refused the second for reasons of its own, such as 429.
 func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOutput, settled bool, err error) {
 	x := &exchange{tool: t} // once something may have been sent, that stays so
 	var res *http.Response
-	for again := false; ; again = true {
+	var lost error // of the first try
+	for {
 		first, err := t.request(call)
 		if err != nil {
 			return agent.ToolOutput{Text: "The call was not made: " + err.Error() + ".", Failed: true}, true, nil
@@ -80,14 +83,18 @@ func (t *tool) run(ctx context.Context, call *agent.ToolCall) (out agent.ToolOut
 		if res, err = x.follow(ctx, first); err == nil {
 			break
 		}
-		if again || !t.Idempotent || !x.sent.Load() || ctx.Err() != nil {
+		if lost != nil || !t.Idempotent || !x.sent.Load() || ctx.Err() != nil {
 			text, err := x.unanswered(ctx, err)
 			return agent.ToolOutput{Text: text, Failed: true}, false, err
 		}
+		lost = err
 	}
 	defer res.Body.Close()
-	text, settled := t.text(ctx, res, x.note)
 	status := toolstatus.Status{HTTP: res.StatusCode}
+	if lost != nil && res.StatusCode >= 300 && !status.MayHaveActed() && !t.reads() {
+		return agent.ToolOutput{}, false, x.refused(ctx, lost, res)
+	}
+	text, settled := t.text(ctx, res, x.note)
 	if status.MayHaveActed() && !t.reads() {
 		text += toolstatus.TextMayHaveActed
 	}

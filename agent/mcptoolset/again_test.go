@@ -3,9 +3,11 @@ package mcptoolset_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"countersign/agent"
@@ -105,5 +107,40 @@ func TestLostAnswerOfAReadingTool(t *testing.T) {
 	out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
 	if err == nil || errors.Is(err, agent.ErrOutcomeUnknown) {
 		t.Errorf("output %+v, %v", out, err)
+	}
+}
+
+// TestLostAnswerOfACallThatFailsThen has the server refuse the second sending, as one does that is at work on the
+// first, or limits how many calls it takes. That is no answer to the first, which may have been carried out: nobody is
+// told that the call has failed.
+func TestLostAnswerOfACallThatFailsThen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		message string // what the second sending is answered
+		lost    bool   // the first was not
+		unknown bool
+	}{
+		"refused":                   {`"error":{"code":-32600,"message":"in progress"}`, true, true},
+		"failed":                    {`"result":{"isError":true,"content":[]}`, true, true},
+		"an internal error":         {`"error":{"code":-32603,"message":"broken"}`, true, false},
+		"carried out":               {`"result":{"content":[{"type":"text","text":"paid once"}]}`, true, false},
+		"refused, and nothing lost": {`"error":{"code":-32600,"message":"in progress"}`, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got atomic.Int32
+			raw := &rawServer{list: tools(idempotentTool)}
+			raw.answer = func(w http.ResponseWriter, id, _ json.RawMessage) {
+				if got.Add(1) == 1 && tt.lost {
+					panic(http.ErrAbortHandler)
+				}
+				raw.write(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, tt.message))
+			}
+			ts, _ := raw.start(t, func(s *mcptoolset.ServerConfig, _ *mcptoolset.Config) { s.Trusted = true })
+			out, err := invoke(t.Context(), toolsOf(t, ts)["plain"], `{}`)
+			if errors.Is(err, agent.ErrOutcomeUnknown) != tt.unknown || err != nil && !tt.unknown {
+				t.Errorf("output %+v, %v", out, err)
+			}
+		})
 	}
 }

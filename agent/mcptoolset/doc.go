@@ -15,7 +15,7 @@
 // A call is sent once. Whatever comes back that is no answer to it, a redirect and every status of HTTP included, says
 // nothing about whether it was carried out, and the error then wraps [agent.ErrOutcomeUnknown]. Of a server that the
 // operator marked as trusted, a call of a tool with an idempotentHint is sent once more before, as it was and over a
-// new connection, unless its time is up.
+// new connection, unless its time is up; that this fails is no answer to the first.
 //
 // A server may not ask anything of us: requests for sampling, elicitation and roots are refused.
 package mcptoolset

@@ -52,10 +52,10 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 		x := &exchange{call: true}
 		res, err := s.send(ctx, sess, x, l, call)
 		if answer := x.answer(); answer != nil {
-			return s.output(l, answer)
+			return s.heard(sent)(s.output(l, answer))
 		}
 		if err == nil {
-			return s.decodedOutput(l, res)
+			return s.heard(sent)(s.decodedOutput(l, res))
 		}
 		sent = sent || x.sent.Load()
 		if (!sent || s.idempotent(l)) && !again && ctx.Err() == nil && !errors.Is(err, errClosed) {
@@ -66,6 +66,20 @@ func (s *Server) call(ctx context.Context, l *listed, call *agent.ToolCall) (age
 			x.sent.Store(true)
 		}
 		return agent.ToolOutput{}, s.unanswered(ctx, l, x, err)
+	}
+}
+
+// heard is what is known of a call that was answered. before: an earlier try was sent, and not answered. That this one
+// was refused, or has failed, says nothing about that one then: the server may be at work on it, or take no more calls
+// for a while.
+func (s *Server) heard(before bool) func(agent.ToolOutput, error) (agent.ToolOutput, error) {
+	return func(out agent.ToolOutput, err error) (agent.ToolOutput, error) {
+		if err != nil || !before || !out.Failed || out.Status.MayHaveActed() {
+			return out, err
+		}
+		return agent.ToolOutput{}, fmt.Errorf(
+			"%w: the request was sent, but no answer came; sent again, it was answered with a failure, which says "+
+				"nothing about the first: %s", agent.ErrOutcomeUnknown, s.say(out.Text))
 	}
 }
 

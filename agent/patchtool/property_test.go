@@ -196,5 +196,5 @@ func write(sections []section) string {
 		}
 	}
 	w.WriteString(markEnd + "\n")
-	return w.String()
+	return strings.ReplaceAll(w.String(), "\r\n", "\r\r\r\n") // of carriage returns at the end two are taken off
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"countersign/agent/internal/redact"
@@ -73,6 +74,9 @@ func (c *capture) text(limit int) (text, note string) {
 		text = c.hidden.Hide(string(c.head) + string(c.tail))
 	} else {
 		head, tail := c.head[:min(limit/2, len(c.head))], c.tail
+		if int64(len(c.head)+len(c.tail)) == c.total { // the end may begin in what was kept as the beginning
+			tail = slices.Concat(c.head[len(head):], c.tail)
+		}
 		tail = tail[max(0, len(tail)-(limit-limit/2)):]
 		head, tail = trimEnd(head), trimStart(tail)
 		text = c.hidden.HideCut(string(head))

@@ -296,6 +296,17 @@ func TestOutputIsCut(t *testing.T) {
 			}
 		}
 	})
+	t.Run("each stream keeps its end", func(t *testing.T) {
+		t.Parallel()
+		out := invoke(t, tool, script(`for i in 1 2 3 4 5 6 7 8 9; do printf '%055d\n' 0; done; echo "out ends"; `+
+			`for i in 1 2 3 4 5 6 7 8; do printf '%055d\n' 0 >&2; done; `+
+			`echo "FAIL: what went wrong" >&2; printf '%055d\nend\n' 0 >&2`)).Text
+		for _, want := range []string{"out ends\n", "FAIL: what went wrong\n", "0\nend"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in %q", want, out)
+			}
+		}
+	})
 	t.Run("what stderr leaves is for stdout", func(t *testing.T) {
 		t.Parallel()
 		out := invoke(t, tool, script(`head -c 990 /dev/zero | tr '\0' x; echo small >&2`)).Text
