@@ -138,6 +138,40 @@ func TestEndedCallWithoutItsOutput(t *testing.T) {
 	}
 }
 
+// TestSessionOfACallThatHasBegun has a run end with an error while a call waits for people which has begun.
+func TestSessionOfACallThatHasBegun(t *testing.T) {
+	t.Parallel()
+	for begun, want := range map[bool]string{
+		true:  "The run ended with an error, and it is not known whether this call was carried out.",
+		false: "This call was not carried out: the run ended with an error first.",
+	} {
+		broken, pay := frozenTool("broken"), frozenTool("pay")
+		broken.NeedsApproval, pay.NeedsApproval = agent.AlwaysAsk, agent.AlwaysAsk
+		broken.Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+			return agent.ToolOutput{}, agent.ErrFatal
+		}
+		a := &agent.Agent{Name: "ops", Tools: []agent.Tool{broken, pay}, Model: scripted.New(
+			scripted.Calls(scripted.Call("c1", "broken", `{"amount":1}`), scripted.Call("c2", "pay", `{"amount":2}`)))}
+		r := &agent.Runner{}
+		session := new(agent.MemorySession)
+		options := agent.RunOptions{Session: session}
+		res, err := r.Run(t.Context(), a, []agent.Item{agent.UserMessage("go")}, options)
+		must(t, err)
+		must(t, res.State.Approve(res.Interruptions[0], agent.ApproveOptions{}))
+		if begun {
+			res.State.Begun(res.Interruptions[1].ID)
+		}
+		if _, err = r.Resume(t.Context(), a, res.State, options); !errors.Is(err, agent.ErrFatal) {
+			t.Fatal(err)
+		}
+		items, err := session.Items(t.Context())
+		must(t, err)
+		if got := items[len(items)-1]; got.CallID != "c2" || got.Output != want {
+			t.Errorf("begun %t: the session has %q of %s", begun, got.Output, got.CallID)
+		}
+	}
+}
+
 // TestAnswerAfterTheOutput answers a question whose call has its output already, which waits for that of an earlier
 // call: the answer comes too late, and is not taken.
 func TestAnswerAfterTheOutput(t *testing.T) {

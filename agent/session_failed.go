@@ -137,7 +137,7 @@ func (c *call) fate() string {
 		return textEndedInside
 	case cleared && c.recorded && c.carriedOut:
 		return textEndedAfter
-	case cleared && !c.recorded, c.Question == OutcomeUnknown, c.Question == ExternalResult:
+	case c.begun, cleared && !c.recorded, c.Question == OutcomeUnknown, c.Question == ExternalResult:
 		return textEndedInDoubt
 	}
 	return textEndedBefore

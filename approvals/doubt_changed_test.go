@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -303,5 +304,48 @@ func TestEndedInAChangedWorld(t *testing.T) {
 				b.stop()
 			})
 		}
+	}
+}
+
+// TestMemoryOfACallWhoseToolIsGone kills the process in the middle of an approved call, or when its output is recorded
+// and its run does not know, and takes the tool away. The run ends with an error, and what the next one of the place
+// reads is what the journal knows, and not that the call was not carried out: its model may make it again.
+func TestMemoryOfACallWhoseToolIsGone(t *testing.T) {
+	t.Parallel()
+	const unknown = "It is not known whether this call was carried out: it was begun, and nothing was heard of it."
+	for want, recorded := range map[string]bool{unknown: false, "pay done": true} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			asked := asks(call("c1", "pay", `{}`))
+			b.changing(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+				if len(outputs(req)) > 0 {
+					b.mortal.kill()
+				}
+				return asked(req)
+			}), "pay", nil, !recorded)
+			b.start()
+			r := b.question(b.submit())
+			b.must(r, bob, approvals.Approve, "")
+			b.until("the crash", func() bool { return b.mortal.dead.Load() })
+			b.reopen()
+			read := make(chan string, 1)
+			tools := slices.DeleteFunc(b.tools(), func(t agent.Tool) bool { return t.Name == "pay" })
+			b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+				n := slices.IndexFunc(req.Items, func(it agent.Item) bool { return it.IsOutput() })
+				if n < 0 {
+					return nil, errors.New("there is no output of the earlier call")
+				}
+				read <- req.Items[n].Output
+				return []agent.Item{agent.AssistantMessage("Hello.")}, nil
+			}), tools...)
+			b.start()
+			b.reaches(r.Run, approvals.RunFailed)
+			b.submit()
+			if got := <-read; got != want {
+				t.Errorf("the next run reads %q, want %q", got, want)
+			}
+			b.stop()
+		})
 	}
 }
