@@ -13,12 +13,16 @@ func (c *call) withNote(tool *Tool, out ToolOutput) ToolOutput {
 	if !c.edited(tool) {
 		return out
 	}
-	note := c.changeNote(tool)
-	out.Text = note + out.Text
-	if out.Native != nil {
-		out.Native = nativeWithNote(note, out.Native)
+	return out.below(c.changeNote(tool))
+}
+
+// below returns the output as the model reads it below a note.
+func (o ToolOutput) below(note string) ToolOutput {
+	o.Text = note + o.Text
+	if o.Native != nil {
+		o.Native = nativeWithNote(note, o.Native)
 	}
-	return out
+	return o
 }
 
 // changeNote tells the model what people made of its arguments. What they put into secret ones is for the tool alone;

@@ -180,12 +180,12 @@ func newOvertaken(first string, others int32) *overtaken {
 	return j
 }
 
-func (j *overtaken) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (j *overtaken) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	if e.Call.ID == j.first {
 		<-j.done
-		return nil, errors.New("power failure")
+		return agent.Prior{}, errors.New("power failure")
 	}
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (j *overtaken) Done(context.Context, agent.Effect, agent.ToolOutput) error {

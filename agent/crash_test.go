@@ -205,11 +205,11 @@ func (w *world) invoke(_ context.Context, c *agent.ToolCall) (agent.ToolOutput, 
 	return out, nil
 }
 
-func (w *world) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (w *world) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.event() {
-		return nil, errDied
+		return agent.Prior{}, errDied
 	}
 	if w.journal == nil {
 		w.journal = make(map[string]record)
@@ -218,15 +218,15 @@ func (w *world) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, er
 	retry := e.Retry && (e.Attempt > known.attempt || w.forgets.attempts)
 	switch {
 	case known.output != nil:
-		return known.output, nil
+		return agent.Prior{Output: known.output}, nil
 	case begun && !retry && !e.Idempotent && !w.forgets.intents:
-		return nil, agent.ErrOutcomeUnknown
+		return agent.Prior{}, agent.ErrOutcomeUnknown
 	}
 	w.journal[e.ID] = record{attempt: e.Attempt}
 	if w.event() {
-		return nil, errDied
+		return agent.Prior{}, errDied
 	}
-	return nil, nil
+	return agent.Prior{Begun: begun}, nil
 }
 
 func (w *world) Done(_ context.Context, e agent.Effect, out agent.ToolOutput) error {

@@ -80,7 +80,7 @@ type watchedJournal struct {
 	d *dialogue
 }
 
-func (j *watchedJournal) Intent(ctx context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (j *watchedJournal) Intent(ctx context.Context, e agent.Effect) (agent.Prior, error) {
 	line := "effect " + e.Interruption + " " + string(e.Call.Arguments)
 	for _, part := range []struct {
 		is   bool

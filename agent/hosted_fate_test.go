@@ -179,8 +179,8 @@ func TestProviderTriesTwice(t *testing.T) {
 // doneJournal keeps the outputs.
 type doneJournal struct{ done []agent.ToolOutput }
 
-func (j *doneJournal) Intent(context.Context, agent.Effect) (*agent.ToolOutput, error) {
-	return nil, nil
+func (j *doneJournal) Intent(context.Context, agent.Effect) (agent.Prior, error) {
+	return agent.Prior{}, nil
 }
 
 func (j *doneJournal) Done(_ context.Context, _ agent.Effect, out agent.ToolOutput) error {
@@ -194,15 +194,15 @@ type brokenJournal struct {
 	open map[string]bool
 }
 
-func (j *brokenJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (j *brokenJournal) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	if j.n--; j.n == 0 {
-		return nil, errFailAt
+		return agent.Prior{}, errFailAt
 	}
 	if j.open[e.ID] && !e.Idempotent {
-		return nil, agent.ErrOutcomeUnknown
+		return agent.Prior{}, agent.ErrOutcomeUnknown
 	}
 	j.open[e.ID] = true
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (j *brokenJournal) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }

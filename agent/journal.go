@@ -35,15 +35,24 @@ type Effect struct {
 	Attempt int
 }
 
+// Prior is what a Journal knows of an effect from before an intent. The zero Prior: it was never begun.
+type Prior struct {
+	// Output is what came of the effect; nil: it is not done.
+	Output *ToolOutput
+	// Begun says that an earlier intent has no output: the effect may have happened, and happens once more because it
+	// is Idempotent or a Retry. That it fails this time says nothing about that one.
+	Begun bool
+}
+
 // Journal records executions around the moment they happen, so that a crash cannot repeat them. The runner calls
 // Intent right before and Done right after Tool.Invoke, possibly from several goroutines at once.
 type Journal interface {
-	// Intent records that the effect is about to happen. (nil, nil) means go ahead. A non-nil output means that the
-	// effect is done already: the output is used and nothing runs. ErrOutcomeUnknown means that an earlier intent
-	// has no output and must not be repeated: the runner interrupts with OutcomeUnknown. ErrStale means that the
-	// decision no longer holds: the runner drops it and asks again. Any other error ends the run before anything
-	// happened.
-	Intent(ctx context.Context, e Effect) (*ToolOutput, error)
+	// Intent records that the effect is about to happen, and returns what is known of it from before. Where that is an
+	// output, the effect is done already: the output is used and nothing runs. Otherwise it goes ahead.
+	// ErrOutcomeUnknown means that an earlier intent has no output and must not be repeated: the runner interrupts with
+	// OutcomeUnknown. ErrStale means that the decision no longer holds: the runner drops it and asks again. Any other
+	// error ends the run before anything happened.
+	Intent(ctx context.Context, e Effect) (Prior, error)
 	// Done records the output, once for each Intent that let the effect go ahead. An error ends the run; the effect has
 	// happened.
 	Done(ctx context.Context, e Effect, out ToolOutput) error

@@ -30,26 +30,27 @@ type memoryEffect struct {
 }
 
 // Intent implements Journal.
-func (m *memoryJournal) Intent(_ context.Context, e Effect) (*ToolOutput, error) {
+func (m *memoryJournal) Intent(_ context.Context, e Effect) (Prior, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.effects[e.ID]
 	switch {
 	case known == nil:
 		m.remember(e)
-		return nil, nil
+		return Prior{}, nil
 	case known.digest == e.Digest && known.output != nil:
 		output := *known.output
-		return &output, nil
+		return Prior{Output: &output}, nil
 	case e.Retry && e.Attempt > known.attempt: // people were asked about the call as it is now
+		begun := known.output == nil
 		*known = memoryEffect{digest: e.Digest, attempt: e.Attempt}
-		return nil, nil
+		return Prior{Begun: begun}, nil
 	case known.digest != e.Digest:
-		return nil, fmt.Errorf("%w: the effect was begun with another definition or arguments", ErrOutcomeUnknown)
+		return Prior{}, fmt.Errorf("%w: the effect was begun with another definition or arguments", ErrOutcomeUnknown)
 	case e.Idempotent:
-		return nil, nil
+		return Prior{Begun: true}, nil
 	}
-	return nil, ErrOutcomeUnknown
+	return Prior{}, ErrOutcomeUnknown
 }
 
 // Done implements Journal.

@@ -9,18 +9,18 @@ import (
 func TestMemoryJournal(t *testing.T) {
 	t.Parallel()
 	var j memoryJournal
-	intent := func(e Effect) (*ToolOutput, error) { return j.Intent(t.Context(), e) }
+	intent := func(e Effect) (Prior, error) { return j.Intent(t.Context(), e) }
 	e := Effect{ID: "e1", Digest: Digest{1}}
-	if out, err := intent(e); out != nil || err != nil {
-		t.Fatal("the first intent goes ahead", out, err)
+	if prior, err := intent(e); prior != (Prior{}) || err != nil {
+		t.Fatal("the first intent goes ahead", prior, err)
 	}
 	if _, err := intent(e); !errors.Is(err, ErrOutcomeUnknown) {
 		t.Error("a second one must not", err)
 	}
 	retry := e
 	retry.Retry, retry.Attempt = true, 1
-	if _, err := intent(retry); err != nil {
-		t.Error("a retry goes ahead", err)
+	if prior, err := intent(retry); err != nil || prior.Output != nil || !prior.Begun {
+		t.Error("a retry goes ahead, of what was begun before", prior, err)
 	}
 	if _, err := intent(retry); !errors.Is(err, ErrOutcomeUnknown) {
 		t.Error("but once", err)
@@ -36,20 +36,20 @@ func TestMemoryJournal(t *testing.T) {
 	if err := j.Done(t.Context(), e, ToolOutput{Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := intent(e); err != nil || out == nil || out.Text != "x" {
-		t.Error("what is done is not done again", out, err)
+	if prior, err := intent(e); err != nil || prior.Output == nil || prior.Output.Text != "x" || prior.Begun {
+		t.Error("what is done is not done again", prior, err)
 	}
 	if _, err := intent(changed); !errors.Is(err, ErrOutcomeUnknown) {
 		t.Error("nor once the first is done", err)
 	}
 	changed.Attempt = 2
-	if out, err := intent(changed); out != nil || err != nil {
-		t.Error("unless people were asked about it", out, err)
+	if prior, err := intent(changed); prior != (Prior{}) || err != nil {
+		t.Error("unless people were asked about it", prior, err)
 	}
 	idempotent := Effect{ID: "e2", Idempotent: true}
-	for range 2 {
-		if out, err := intent(idempotent); out != nil || err != nil {
-			t.Error("an idempotent effect may be repeated", out, err)
+	for _, begun := range []bool{false, true} {
+		if prior, err := intent(idempotent); prior.Output != nil || prior.Begun != begun || err != nil {
+			t.Error("an idempotent effect may be repeated", prior, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type faultyJournal struct {
 	log  map[string]record
 }
 
-func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch next := j.next; next {
@@ -23,7 +23,7 @@ func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOu
 		j.next = "stale"
 	case "unknown", "stale", "error":
 		j.next = ""
-		return nil, map[string]error{
+		return agent.Prior{}, map[string]error{
 			"unknown": agent.ErrOutcomeUnknown, "stale": agent.ErrStale, "error": errors.New("disk full"),
 		}[next]
 	}
@@ -33,12 +33,12 @@ func (j *faultyJournal) Intent(_ context.Context, e agent.Effect) (*agent.ToolOu
 	known, begun := j.log[e.ID]
 	switch {
 	case known.output != nil:
-		return known.output, nil
+		return agent.Prior{Output: known.output}, nil
 	case begun && !e.Idempotent && !(e.Retry && e.Attempt > known.attempt):
-		return nil, agent.ErrOutcomeUnknown
+		return agent.Prior{}, agent.ErrOutcomeUnknown
 	}
 	j.log[e.ID] = record{attempt: e.Attempt}
-	return nil, nil
+	return agent.Prior{Begun: begun}, nil
 }
 
 func (j *faultyJournal) Done(ctx context.Context, e agent.Effect, out agent.ToolOutput) error {

@@ -323,9 +323,9 @@ func TestCallsAreIsolated(t *testing.T) {
 // spoiler is a journal that changes what it is handed.
 type spoiler struct{}
 
-func (spoiler) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (spoiler) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	e.Call.Arguments[2] = 'X'
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (spoiler) Done(_ context.Context, e agent.Effect, _ agent.ToolOutput) error { return nil }
@@ -433,11 +433,11 @@ type recorder struct {
 	effects map[string]agent.Effect
 }
 
-func (r *recorder) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (r *recorder) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.effects[e.Call.ID] = e
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (r *recorder) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }

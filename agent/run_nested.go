@@ -63,13 +63,13 @@ func (l *loop) begin(ctx context.Context, j *job) (s step, ends bool) {
 	if o, objects := l.check(ctx, j); objects {
 		return o.step, true
 	}
-	began, err := l.journal.Intent(ctx, effect)
+	prior, err := l.journal.Intent(ctx, effect)
 	switch {
 	case errors.Is(err, ErrStale):
 		return step{act: actAsk, question: Confirm, renew: true, attempt: effect.Attempt}, true
 	case err != nil && !errors.Is(err, ErrOutcomeUnknown):
 		return stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)), true
-	case err == nil && began == nil: // else it had begun before a crash, and what came of that is lost
+	case err == nil && prior.Output == nil: // else it had begun before a crash, and what came of that is lost
 		if err := l.done(ctx, effect, ToolOutput{Text: "The agent has begun."}); err != nil {
 			return stop(err), true
 		}

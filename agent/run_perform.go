@@ -22,6 +22,7 @@ const (
 	textNotAgain  = "It is not known whether this call was carried out. It was not tried again, " +
 		"because what it depends on has changed."
 	textNotNow = "It is not known whether this call was carried out. It was not tried again, because a guardrail says: "
+	textBefore = "This call was begun before, and nobody knows what came of that. It was tried again, and failed:\n"
 	textPanic  = "The tool failed with an internal error; the call may have taken effect or not."
 )
 
@@ -44,13 +45,14 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 		return stop(err)
 	}
 	defer leave()
-	switch known, s, ends := l.permit(ctx, j, effect); {
-	case known != nil:
-		return l.guardOutput(ctx, j, *known)
+	prior, s, ends := l.permit(ctx, j, effect)
+	switch {
+	case prior.Output != nil:
+		return l.guardOutput(ctx, j, *prior.Output)
 	case ends:
 		return s
 	}
-	output, err := l.invoke(ctx, j)
+	output, err := l.invoke(ctx, j, prior.Begun)
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown): // the intent stays open, as after a crash
 		return l.doubt(ctx, j, effect)
@@ -64,9 +66,9 @@ func (l *loop) perform(ctx context.Context, j *job) step {
 }
 
 // permit looks at what speaks against the call and has the journal record that it begins. Where ends is true it does
-// not: s is what is done about it instead. known is the output that the journal has already: against a call that has
-// ended nothing speaks.
-func (l *loop) permit(ctx context.Context, j *job, effect Effect) (known *ToolOutput, s step, ends bool) {
+// not: s is what is done about it instead. Where the journal has the output already, it is in prior: against a call
+// that has ended nothing speaks.
+func (l *loop) permit(ctx context.Context, j *job, effect Effect) (prior Prior, s step, ends bool) {
 	var objection objection
 	objects := false
 	if !j.ended {
@@ -77,26 +79,26 @@ func (l *loop) permit(ctx context.Context, j *job, effect Effect) (known *ToolOu
 		if objection.act == actAnswer && effect.Retry {
 			objection.output = j.notAgain(objection)
 		}
-		return nil, objection.step, true
+		return Prior{}, objection.step, true
 	}
-	known, err := l.journal.Intent(ctx, effect)
+	prior, err := l.journal.Intent(ctx, effect)
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown):
-		return nil, l.doubt(ctx, j, effect), true
+		return Prior{}, l.doubt(ctx, j, effect), true
 	case errors.Is(err, ErrStale):
 		question := cmp.Or(j.call.Question, Confirm)
-		return nil, step{act: actAsk, question: question, renew: true, attempt: effect.Attempt}, true
+		return Prior{}, step{act: actAsk, question: question, renew: true, attempt: effect.Attempt}, true
 	case err != nil:
-		return nil, stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)), true
-	case known != nil:
-		return known, step{}, true
+		return Prior{}, stop(fmt.Errorf("journal intent of %s: %w", effect.Interruption, err)), true
+	case prior.Output != nil:
+		return prior, step{}, true
 	case j.ended: // nobody has looked whether the call may run
 		err := fmt.Errorf("journal intent of %s: the output that was there is gone", effect.Interruption)
-		return nil, stop(err), true
+		return Prior{}, stop(err), true
 	case objects:
-		return nil, l.withdraw(ctx, j, effect, objection), true
+		return Prior{}, l.withdraw(ctx, j, effect, objection), true
 	}
-	return nil, step{}, false
+	return prior, step{}, false
 }
 
 // objection is what speaks against a call right before it runs.
@@ -246,8 +248,9 @@ func (l *loop) effect(j *job) (Effect, error) {
 }
 
 // invoke runs the tool. The error, if any, ends the run; everything else is an output for the model. When the run
-// was cancelled and the tool failed, nobody can tell what happened: the intent stays open.
-func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
+// was cancelled and the tool failed, nobody can tell what happened: the intent stays open. So it does where the call
+// had begun before, and its failure now leaves open what came of that.
+func (l *loop) invoke(ctx context.Context, j *job, begun bool) (ToolOutput, error) {
 	toolCtx, cancel := ctx, context.CancelFunc(func() {})
 	if j.tool.Timeout > 0 {
 		toolCtx, cancel = context.WithTimeout(ctx, j.tool.Timeout)
@@ -278,6 +281,12 @@ func (l *loop) invoke(ctx context.Context, j *job) (ToolOutput, error) {
 	default:
 		output = ToolOutput{Text: failureText(toolCtx, j, err), Failed: true}
 	}
+	if begun && output.Failed {
+		if j.leavesOpen(output) {
+			return ToolOutput{}, fmt.Errorf("%w: it was begun before, and failed when begun again", ErrOutcomeUnknown)
+		}
+		output = output.below(textBefore)
+	}
 	output = j.call.withNote(j.tool, output)
 	l.tell(ToolEnded{Call: j.view.clone(), Output: output})
 	l.ended(ctx, j, output)
@@ -296,6 +305,15 @@ func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
 	}
 	return toolCtx.Err() != nil && errors.Is(err, context.DeadlineExceeded) &&
 		!slices.Contains(boundThemselves, j.tool.kind())
+}
+
+// leavesOpen reports whether people have to be asked what became of a call that was begun before and has failed now. A
+// server refuses a second call while it is at work on the first (HTTP 409), or takes none for a while. Nobody is asked
+// about a call that no person had a say in; one that people had tried again has failed, as they are told; and an answer
+// that leaves open what was done says enough.
+func (j *job) leavesOpen(output ToolOutput) bool {
+	let := j.how.verdict == approved || j.how.review
+	return let && j.call.Question != OutcomeUnknown && !output.Status.MayHaveActed()
 }
 
 // boundThemselves are the kinds of tools that say themselves what is known of a call whose time is over.

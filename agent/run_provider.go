@@ -165,10 +165,10 @@ func (l *loop) announce(ctx context.Context, j *job) (effect Effect, s step) {
 	if err != nil {
 		return effect, stop(err)
 	}
-	known, s, ends := l.permit(ctx, j, effect)
+	prior, s, ends := l.permit(ctx, j, effect)
 	switch {
-	case known != nil:
-		output := alreadyCarriedOut(*known)
+	case prior.Output != nil:
+		output := alreadyCarriedOut(*prior.Output)
 		return effect, step{act: actAnswer, output: &output}
 	case ends:
 		return effect, s

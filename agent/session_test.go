@@ -34,9 +34,9 @@ func (f *failAt) fails() bool {
 	return true
 }
 
-func (f *failAt) Intent(ctx context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (f *failAt) Intent(ctx context.Context, e agent.Effect) (agent.Prior, error) {
 	if f.fails() {
-		return nil, errFailAt
+		return agent.Prior{}, errFailAt
 	}
 	return f.Journal.Intent(ctx, e)
 }
@@ -231,7 +231,7 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-func (j *cancelling) Intent(ctx context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (j *cancelling) Intent(ctx context.Context, e agent.Effect) (agent.Prior, error) {
 	out, err := j.Journal.Intent(ctx, e)
 	if err != nil {
 		j.cancel()

@@ -14,9 +14,9 @@ import (
 // digests is a journal that keeps the digests of what began.
 type digests struct{ begun []agent.Digest }
 
-func (d *digests) Intent(_ context.Context, e agent.Effect) (*agent.ToolOutput, error) {
+func (d *digests) Intent(_ context.Context, e agent.Effect) (agent.Prior, error) {
 	d.begun = append(d.begun, e.Digest)
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (*digests) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }

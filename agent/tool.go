@@ -103,7 +103,8 @@ type Tool struct {
 	InputGuardrails  []ToolInputGuardrail
 	OutputGuardrails []ToolOutputGuardrail
 	// Idempotent says that running a call twice with the same EffectID has the effect of running it once. Only such
-	// calls are repeated when a crash leaves it open whether they ran.
+	// calls are repeated when a crash leaves it open whether they ran. That one fails then says nothing about the first
+	// time: people who have let it run, or are to look at it afterwards, are asked what became of it.
 	Idempotent bool
 	// Timeout bounds one execution of Invoke; zero means none. The wait for people is never bounded by it. Where a call
 	// that people have let run, or are to look at afterwards, returns the end of its context, they are asked what

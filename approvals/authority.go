@@ -168,35 +168,34 @@ func (x *execution) granted(e agent.Effect) *Request {
 	return used
 }
 
-// begin allows the effect and records its intent. It returns the output of an effect that is done already, and the
-// number of the attempt.
-func (p *permit) begin(c *txn, run *Run) (*agent.ToolOutput, int, error) {
+// begin allows the effect and records its intent. It returns what was known of it, and the number of the attempt.
+func (p *permit) begin(c *txn, run *Run) (agent.Prior, int, error) {
 	rec, err := c.Effect(run.Workspace, run.ID, p.effect.ID)
 	fresh := errors.Is(err, ErrNotFound)
 	switch {
 	case err != nil && !fresh:
-		return nil, 0, err
+		return agent.Prior{}, 0, err
 	case !fresh && rec.Nonce == p.nonce: // an earlier try of this transaction was committed
-		return nil, rec.Attempt, nil
+		return agent.Prior{Begun: rec.Attempt > 1}, rec.Attempt, nil
 	case !fresh && !rec.Done.IsZero():
-		return rec.Output, rec.Attempt, c.callEnded(rec)
+		return agent.Prior{Output: rec.Output}, rec.Attempt, c.callEnded(rec)
 	}
 	r, err := p.allowing(c, run, rec)
 	if err != nil && !errors.Is(err, agent.ErrStale) {
-		return nil, 0, err
+		return agent.Prior{}, 0, err
 	}
 	// Where nothing allows it any more, people are not asked whether it may: it has begun.
 	if !fresh && (!p.repeatable(r) || err != nil && !rec.carriedOutElsewhere()) {
-		return nil, 0, agent.ErrOutcomeUnknown
+		return agent.Prior{}, 0, agent.ErrOutcomeUnknown
 	}
 	if err != nil {
-		return nil, 0, err
+		return agent.Prior{}, 0, err
 	}
 	if fresh {
 		rec = &EffectRecord{Workspace: run.Workspace, Run: run.ID, ID: p.effect.ID}
 	}
 	rec.Attempt++
-	return nil, rec.Attempt, p.intend(c, run, rec, r)
+	return agent.Prior{Begun: !fresh}, rec.Attempt, p.intend(c, run, rec, r)
 }
 
 // repeatable reports whether an effect that was begun before may be begun again.

@@ -129,36 +129,36 @@ func (x *execution) saveDelta(c *txn, r *Run, d agent.Delta) error {
 }
 
 // Intent implements agent.Journal: one transaction that allows the effect or not.
-func (j *journal) Intent(ctx context.Context, e agent.Effect) (out *agent.ToolOutput, err error) {
+func (j *journal) Intent(ctx context.Context, e agent.Effect) (prior agent.Prior, err error) {
 	defer j.guard(ctx, &err)
 	if err := fault.Error("effect.before_intent"); err != nil {
-		return nil, stored(err)
+		return agent.Prior{}, stored(err)
 	}
 	p, err := j.permit(ctx, e)
 	if err != nil {
-		return nil, err
+		return agent.Prior{}, err
 	}
 	var number int
 	begin := func(c *txn, r *Run) (err error) {
-		out, number, err = p.begin(c, r)
+		prior, number, err = p.begin(c, r)
 		return err
 	}
 	if err := j.commitSurely(ctx, begin); err != nil {
 		j.noteLapsed(ctx, &e, err)
-		return nil, err
+		return agent.Prior{}, err
 	}
 	j.mu.Lock()
-	j.attempts[e.ID] = attempt{number, p.nonce, out != nil}
+	j.attempts[e.ID] = attempt{number, p.nonce, prior.Output != nil}
 	j.mu.Unlock()
-	if out == nil {
+	if prior.Output == nil {
 		j.x.progress.call(&e.Call, e.Interruption, CallRunning)
 	}
 	fault.Point("effect.after_intent")
 	// Where the lease is over, the tool has not begun, and whoever has the run now asks people about it.
-	if out == nil && j.x.lapsed(&j.x.until) {
-		return nil, stored(errLeaseLost)
+	if prior.Output == nil && j.x.lapsed(&j.x.until) {
+		return agent.Prior{}, stored(errLeaseLost)
 	}
-	return out, nil
+	return prior, nil
 }
 
 // begun returns the nonces of this execution's own intents, by effect.

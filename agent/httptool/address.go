@@ -61,9 +61,9 @@ type guard struct {
 	checked net.Dialer
 }
 
-// newTransport returns a transport that dials through a guard. It keeps no connections for calls that must not be
-// repeated: a transport repeats a request by itself when a kept connection turns out to be dead, and takes the
-// Idempotency-Key for permission.
+// newTransport returns a transport that dials through a guard. It keeps no connections for calls that change
+// something: a transport repeats a request by itself when a kept connection turns out to be dead, and takes the
+// Idempotency-Key for permission. Whoever repeats such a call has to know that it was sent before.
 func newTransport(d *declared) *http.Transport {
 	g := &guard{written: net.JoinHostPort(d.url.Hostname(), port(d.url)), allowed: d.AllowAddresses}
 	if d.url.Scheme == "http" && port(d.url) == "80" {
@@ -79,7 +79,7 @@ func newTransport(d *declared) *http.Transport {
 		TLSHandshakeTimeout:    10 * time.Second,
 		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: 256 << 10,
-		DisableKeepAlives:      !d.Idempotent,
+		DisableKeepAlives:      !d.reads(),
 		MaxIdleConnsPerHost:    8,
 		IdleConnTimeout:        30 * time.Second,
 	}

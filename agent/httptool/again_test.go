@@ -3,6 +3,7 @@ package httptool_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -75,6 +76,37 @@ func TestLostAnswerOfAServerThatIsGone(t *testing.T) {
 	out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, EffectID: "eff_1"})
 	if !errors.Is(err, agent.ErrOutcomeUnknown) {
 		t.Errorf("%q, %v", out.Text, err)
+	}
+}
+
+// TestLostAnswerOnAKeptConnection makes a call after another one, so that its connection may be an old one. Transports
+// send a request once more by themselves when such a one breaks, and what is answered then would be taken for the
+// answer to the only sending.
+func TestLostAnswerOnAKeptConnection(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"POST", "DELETE"} {
+		var got atomic.Int32
+		url, requests := recorder(t, func(w http.ResponseWriter, _ *http.Request) {
+			switch got.Add(1) {
+			case 1:
+				says(200, "paid")(w, nil)
+			case 2:
+				panic(http.ErrAbortHandler)
+			default:
+				says(409, "in progress")(w, nil)
+			}
+		})
+		tool := newTool(t, httptool.Config{Method: method, URL: url, Idempotent: true})
+		for i, want := range []error{nil, agent.ErrOutcomeUnknown} {
+			effect := fmt.Sprint("eff_", i)
+			out, err := tool.Invoke(t.Context(), &agent.ToolCall{Tool: tool.Name, EffectID: effect})
+			if !errors.Is(err, want) {
+				t.Errorf("%s, call %d: %+v, %v", method, i, out, err)
+			}
+		}
+		if n := len(requests()); n != 3 {
+			t.Errorf("%s: %d requests", method, n)
+		}
 	}
 }
 

@@ -37,9 +37,6 @@ func (t *tool) request(call *agent.ToolCall) (*http.Request, error) {
 	if body != nil {
 		r.ContentLength = int64(len(arguments))
 		r.Header.Set("Content-Type", "application/json")
-		if t.Idempotent { // lets the transport repeat it on a connection that turns out to be dead
-			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(arguments)), nil }
-		}
 	}
 	t.addHeader(r, call.EffectID)
 	return r, nil

@@ -1,11 +1,9 @@
 package httptool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -65,10 +63,6 @@ func (s *Sender) Send(ctx context.Context, key string, body []byte) Answer {
 	r, err := s.tool.request(&agent.ToolCall{Arguments: body, EffectID: key})
 	if err != nil {
 		return Answer{Text: "nothing was sent: " + err.Error()}
-	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	if !s.tool.Idempotent {
-		r.GetBody = nil // a transport must not repeat it
 	}
 	x := &exchange{tool: s.tool, trusted: true}
 	res, err := x.follow(ctx, r)

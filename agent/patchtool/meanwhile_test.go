@@ -17,9 +17,9 @@ import (
 // meddler is a journal that lets everything through, and changes a file first.
 type meddler struct{ meddle func() }
 
-func (m meddler) Intent(context.Context, agent.Effect) (*agent.ToolOutput, error) {
+func (m meddler) Intent(context.Context, agent.Effect) (agent.Prior, error) {
 	m.meddle()
-	return nil, nil
+	return agent.Prior{}, nil
 }
 
 func (m meddler) Done(context.Context, agent.Effect, agent.ToolOutput) error { return nil }
