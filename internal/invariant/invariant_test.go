@@ -405,6 +405,11 @@ var forgeries = []forgery{
 	{"what a tool has returned is told otherwise", 13, func(f *forger) {
 		f.output(approvals.RequestApproved).Output = "refused"
 	}},
+	{"a call that ran is told as failed", 13, func(f *forger) {
+		e := f.effect()
+		e.Output.Failed = true
+		f.must(f.PutEffect(e))
+	}},
 	{"the words of who rejected are not told", 13, func(f *forger) {
 		r := f.request(approvals.RequestRejected)
 		r.Decisions[0].Reason = "too much"

@@ -39,8 +39,25 @@ func (h *history) modelsAreToldOnce() {
 		if e.Output != nil && !e.Output.Failed && h.Effects != nil && ran[e.ID] == 0 && h.outside(e) {
 			h.broken(13, "effect %s of %s has an output, and did not happen", e.ID, e.Tool)
 		}
+		if ran[e.ID] > 0 && h.saidUndone(e) {
+			h.broken(13, "effect %s of %s happened, and was told as failed: %q", e.ID, e.Tool, e.Output.Text)
+		}
 	}
 	h.modelsAreToldTheReason()
+}
+
+// saidUndone reports whether whoever reads how the effect failed has to believe that nothing was done: its tool has not
+// said that it may have acted, and nothing says that there was another try.
+func (h *history) saidUndone(e *approvals.EffectRecord) bool {
+	if e.Output == nil || !e.Output.Failed || e.Status.MayHaveActed() {
+		return false
+	}
+	for _, r := range h.requests {
+		if r.Run == e.Run && r.Interruption == e.Interruption && r.TriedAgain {
+			return false
+		}
+	}
+	return !slices.Contains(h.Ungated, e.Tool) || !strings.HasPrefix(e.Output.Text, "This call was begun before")
 }
 
 // outside reports whether the world would have seen the effect: some effect of the tool was seen.

@@ -52,13 +52,19 @@ func (w *world) victim() *replica {
 	return p
 }
 
-// crash has a replica die at one of its next steps, and another one started in its place.
+// crash has a replica die at one of its next steps.
 func (w *world) crash() {
-	p := w.victim()
-	if p == nil || p.doomed.Swap(true) {
+	if p := w.victim(); p != nil {
+		w.doom(p, 1+w.dice.n("fuse", 80))
+	}
+}
+
+// doom has the replica die when it has passed its gate n times, and another one started in its place.
+func (w *world) doom(p *replica, n int) {
+	if p.doomed.Swap(true) {
 		return
 	}
-	p.dieAfter(1 + w.dice.n("fuse", 80))
+	p.dieAfter(n)
 	down := w.dice.pause("down for", time.Minute)
 	w.wg.Go(func() {
 		select {

@@ -166,6 +166,9 @@ func (p *replica) invoke(ctx context.Context, c *agent.ToolCall) (agent.ToolOutp
 		return agent.ToolOutput{}, err
 	}
 	out, err := p.world.carryOut(ctx, c)
+	if p.world.dice.fault("killed in a tool", 100) { // the moment that matters most, and that few crashes hit
+		p.world.doom(p, 1)
+	}
 	if dead := p.pass(); dead != nil {
 		return agent.ToolOutput{}, dead
 	}

@@ -48,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	must := []string{"effects", "clicks", "cards", "answers", "death", "freeze", "lost", "twice", "late", "unanswered",
 		"expired", "approved", "rejected"}
 	if n >= 300 {
-		must = append(must, "outcome unknown") // one in fifty schedules
+		must = append(must, "outcome unknown", "a call refused")
 	}
 	for _, what := range must {
 		if total.count[what] == 0 {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/agent/toolstatus"
 	"countersign/approvals"
 	"countersign/internal/invariant"
 	"countersign/internal/slackdev"
@@ -225,8 +226,15 @@ func tools(invoke func(context.Context, *agent.ToolCall) (agent.ToolOutput, erro
 	}
 }
 
-// carryOut is the world outside: what arrives there happens, and then somebody may still wait for the answer in vain.
+// carryOut is the world outside: what arrives there happens, and then somebody may still wait for the answer in vain. A
+// call that arrives again may be refused, as by a server that is at work on the first.
 func (w *world) carryOut(ctx context.Context, c *agent.ToolCall) (agent.ToolOutput, error) {
+	w.mu.Lock()
+	again := slices.ContainsFunc(w.seen.Effects, func(e invariant.Effect) bool { return e.Key == c.EffectID })
+	w.mu.Unlock()
+	if again && w.dice.fault("a call refused", 500) {
+		return agent.ToolOutput{Text: "in progress", Failed: true, Status: toolstatus.Status{HTTP: 409}}, nil
+	}
 	w.mu.Lock()
 	w.seen.Effects = append(w.seen.Effects,
 		invariant.Effect{Key: c.EffectID, Tool: c.Tool, Arguments: string(c.Arguments)})
