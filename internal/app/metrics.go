@@ -64,6 +64,21 @@ func newMetrics() *metrics {
 	return m
 }
 
+// hears says at every scrape whether the bot hears Slack. ready is bot.Bot.Ready.
+func hears(ready func() <-chan struct{}) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "countersign_slack_connected",
+		Help: "1 while the bot hears Slack: with an open Socket Mode connection or, in HTTP mode, a listener; else 0.",
+	}, func() float64 {
+		select {
+		case <-ready():
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
 // own are the metrics but for those of the trail.
 func (m *metrics) own() []prometheus.Collector {
 	return []prometheus.Collector{m.submissions, m.decisions, m.deliveries, m.modelCalls, m.modelRetries, m.reloads}

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,23 @@ func get(t *testing.T, address, path string) (int, string) {
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode, readAll(t, resp.Body)
+}
+
+// TestSlackConnectedIsMeasured: whoever is on call learns that the bot hears nothing from Slack any more.
+func TestSlackConnectedIsMeasured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, settings{})
+	w.listen = freeAddress(t)
+	w.start()
+	says := func(line string) bool {
+		_, body := get(t, w.listen, "/metrics")
+		return strings.Contains(body, "\n"+line+"\n")
+	}
+	if !says("countersign_slack_connected 1") {
+		t.Error("it is not said that Slack is heard")
+	}
+	w.slack.Disconnect("link_disabled")
+	w.until("it is said that Slack is not heard", func() bool { return says("countersign_slack_connected 0") })
 }
 
 // TestMetricsListen: the metrics are where the environment says, and never where Slack calls.

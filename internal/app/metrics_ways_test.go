@@ -93,6 +93,7 @@ func TestAlertsHaveSeries(t *testing.T) {
 		}
 	}})
 	newCheckpointMetrics(m.registry)
+	m.registry.MustRegister(hears(func() <-chan struct{} { return nil }))
 	tr.expect(&catalog.Catalog{File: &agentsfile.File{
 		Policies: []*agentsfile.Policy{{Name: "payments"}}, DefaultPolicy: &agentsfile.Policy{},
 	}})

@@ -121,6 +121,7 @@ func (s *server) assemble(ctx context.Context, first *catalog.Catalog) error {
 	if s.bot, err = s.newBot(first.File.DefaultAgent); err != nil {
 		return Misconfigured(err)
 	}
+	s.metrics.registry.MustRegister(hears(s.bot.Ready))
 	s.worker, err = approvals.NewWorker(approvals.WorkerConfig{
 		Store: s.store, Agents: s.live, Policy: s.live, Directory: s.directory, Limits: first.Limits(),
 		Notifier: measuredNotifier{s.bot, s.metrics}, Drain: toolDrain, Logger: s.log, Tracer: s.traces.Tracer(),
