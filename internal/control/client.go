@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"countersign/approvals"
@@ -35,11 +36,26 @@ const botTime = 10 * time.Second
 // Dial reaches the bot that has the store file open, or returns ErrNotRunning. A bot that does not answer is an error
 // of another kind.
 func Dial(ctx context.Context, store string) (*Client, error) {
-	path, err := SocketPath(store)
+	path, name, err := socketName(store)
 	if err != nil {
 		return nil, err
 	}
-	return dialWithin(ctx, path, botTime)
+	if name == "" {
+		return dialWithin(ctx, path, botTime)
+	}
+	last := fmt.Errorf("%w: no folder for its socket belongs to this user, or to the owner of the store, alone",
+		ErrNotRunning)
+	for _, folder := range runtimeFolders() {
+		if ownedAlone(folder, ownersOf(store)...) != nil {
+			continue // nobody can have put one there, or anybody could
+		}
+		client, err := dialWithin(ctx, filepath.Join(folder, name), botTime)
+		if err == nil || !errors.Is(err, ErrNotRunning) {
+			return client, err
+		}
+		last = err
+	}
+	return nil, last
 }
 
 // dialWithin reaches the bot that listens at the path and answers in time.
