@@ -176,7 +176,7 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	}
 	var answer result
 	err = c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer)
-	if lost, ok := errors.AsType[*lostError](err); ok && ctx.Err() == nil {
+	if lost, ok := errors.AsType[*lostError](err); ok {
 		return c.outcome(ctx, d, lost)
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	return received(answer.Request, answer.Masked), answer.Error.err()
 }
 
-// Review is part of Desk. The same review again is none: when the bot's answer gets lost it can be repeated.
+// Review is part of Desk. When the bot's answer gets lost, the request says whether it has been reviewed.
 func (c *Client) Review(
 	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
 ) (*approvals.Request, error) {
@@ -194,7 +194,12 @@ func (c *Client) Review(
 		return nil, fmt.Errorf("send review: %w", err)
 	}
 	var answer result
-	if err := c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer); err != nil {
+	err = c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer)
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		return nil, fmt.Errorf("%w; whether the review is recorded is not known: \"countersign approvals show %s\" "+
+			"says it", lost, id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return received(answer.Request, answer.Masked), answer.Error.err()
