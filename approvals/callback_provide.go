@@ -104,6 +104,9 @@ func (s *Service) provideOnce(
 		case ended == nil:
 			return nil, unusable
 		case !in.says(): // it came too late whatever it is, and there is nothing of it that people could be told
+			if err := s.expireOverdue(ctx, r); err != nil {
+				return nil, err
+			}
 			return r, fmt.Errorf("%w: %w", ErrConflict, ended)
 		}
 	}
@@ -126,6 +129,24 @@ func (s *Service) provideOnce(
 	}
 	r.RequestHead = *head
 	return r, refused
+}
+
+// expireOverdue ends the request whose time is over, if nobody has noticed that yet.
+func (s *Service) expireOverdue(ctx context.Context, r *Request) error {
+	if r.Status != RequestPending {
+		return nil
+	}
+	return update(ctx, s.store, r.Workspace, func(c *txn) error {
+		head, err := c.request(r.ID)
+		if err != nil {
+			return err
+		}
+		if head.Status == RequestPending && head.overdue(c.Now()) {
+			err = c.expire(head)
+		}
+		r.RequestHead = *head
+		return err
+	})
 }
 
 // provide records the result, or why it is not taken.

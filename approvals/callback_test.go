@@ -222,18 +222,28 @@ func TestLateCallback(t *testing.T) {
 	}
 }
 
-// TestExpiredCallback: the token ends with the time for an answer, also before somebody has noticed that.
+// TestExpiredCallback: the token ends with the time for an answer, also before somebody has noticed that, and whatever
+// is sent with it: the request is said to have expired.
 func TestExpiredCallback(t *testing.T) {
 	t.Parallel()
-	b, _, r := deploying(t)
-	token := b.token(r, bob)
-	b.stop()
-	b.change(b.request(r.ID), func(r *approvals.Request) { r.Expires = time.Now().Add(-time.Second) })
-	if err := b.provide(r, token, "green"); !errors.Is(err, approvals.ErrConflict) {
-		t.Errorf("too late: %v", err)
-	}
-	if got := b.request(r.ID); got.Status != approvals.RequestExpired || got.Kind != agent.ExternalResult {
-		t.Errorf("the request is %s", got.Status)
+	for name, result := range map[string]string{"a result": "green", "nothing that could be one": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _, r := deploying(t)
+			token := b.token(r, bob)
+			b.stop()
+			b.change(b.request(r.ID), func(r *approvals.Request) { r.Expires = time.Now().Add(-time.Second) })
+			answered, err := b.service.ProvideResult(b.Context(), approvals.CallbackResult{
+				Workspace: ws, Request: r.ID, Token: token, Result: result,
+			})
+			if !errors.Is(err, approvals.ErrConflict) || answered == nil ||
+				answered.Status != approvals.RequestExpired {
+				t.Errorf("too late: %+v, %v", answered, err)
+			}
+			if got := b.request(r.ID); got.Status != approvals.RequestExpired || got.Kind != agent.ExternalResult {
+				t.Errorf("the request is %s", got.Status)
+			}
+		})
 	}
 }
 

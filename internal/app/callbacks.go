@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,9 +65,9 @@ func (h *callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseCallback(w, in, req, err)
 		return
 	}
-	result, status, err := readResult(w, r)
-	if err != nil && req.Status == approvals.RequestPending {
-		respond(w, status, callbackAnswer{Error: err.Error()})
+	result, status, unusable := readResult(w, r)
+	if unusable != nil && err == nil { // else it came too late whatever it is
+		respond(w, status, callbackAnswer{Error: unusable.Error()})
 		return
 	}
 	in.Result = result
@@ -161,21 +162,26 @@ func readResult(w http.ResponseWriter, r *http.Request) (result string, status i
 	return result, http.StatusBadRequest, err
 }
 
+var errNoResult = errors.New(`the body must be {"result": …} and hold nothing else`)
+
 func parseResult(body []byte) (string, error) {
-	if !utf8.Valid(body) {
+	switch {
+	case !utf8.Valid(body):
 		return "", errors.New("the body is not UTF-8")
+	case len(bytes.TrimSpace(body)) == 0:
+		return "", errNoResult
 	}
-	canonical, err := rawtool.Canonical(body) // strict: no name twice, no lone surrogates
-	if err != nil {
-		return "", fmt.Errorf("the body is no JSON object: %w", err)
+	canonical, err := rawtool.Canonical(body)  // strict: no name twice, no lone surrogates
+	if why := errors.Unwrap(err); why != nil { // of the error itself the words are about a call's arguments
+		return "", fmt.Errorf("the body is no JSON object: %w", why)
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(canonical, &members); err != nil {
+	if err != nil || json.Unmarshal(canonical, &members) != nil {
 		return "", errors.New("the body is no JSON object")
 	}
 	value, has := members["result"]
 	if !has || len(members) != 1 {
-		return "", errors.New(`the body must be {"result": …} and hold nothing else`)
+		return "", errNoResult
 	}
 	var text string
 	if json.Unmarshal(value, &text) == nil && string(value) != "null" {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,7 +25,7 @@ func (o *oneCallback) CheckCallback(
 	switch {
 	case ws != "T1" || id != "req_1" || token != "right":
 		return nil, approvals.ErrUnauthorized
-	case o.request.Status != approvals.RequestPending:
+	case o.request.Status != approvals.RequestPending, !o.request.Expires.IsZero():
 		return &o.request, approvals.ErrConflict
 	}
 	return &o.request, nil
@@ -32,6 +33,9 @@ func (o *oneCallback) CheckCallback(
 
 func (o *oneCallback) ProvideResult(ctx context.Context, in approvals.CallbackResult) (*approvals.Request, error) {
 	if r, err := o.CheckCallback(ctx, in.Workspace, in.Request, in.Token); err != nil {
+		if r != nil && r.Status == approvals.RequestPending {
+			r.Status = approvals.RequestExpired
+		}
 		return r, err
 	}
 	if in.Result == "" {
@@ -165,7 +169,8 @@ func TestCallbackBodies(t *testing.T) {
 		o := newOneCallback()
 		r := callbackRequest("/callbacks/req_1", "right", c.body)
 		r.Header.Set("Content-Type", c.kind)
-		if w := o.send(r); w.Code != c.code || len(o.taken) > 0 {
+		w := o.send(r)
+		if w.Code != c.code || len(o.taken) > 0 || strings.Contains(w.Body.String(), "arguments") {
 			t.Errorf("%s: %d %s, taken %q", name, w.Code, w.Body, o.taken)
 		}
 	}
@@ -173,6 +178,20 @@ func TestCallbackBodies(t *testing.T) {
 	r.Method = http.MethodGet
 	if w := newOneCallback().send(r); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
 		t.Errorf("GET: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestCallbackAfterItsTime: once the time for an answer is over no body is a matter of another try, also while the
+// request still counts as pending because nobody has noticed.
+func TestCallbackAfterItsTime(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"result":"x"}`, `{"result":`, ``} {
+		o := newOneCallback()
+		o.request.Expires = time.Now().Add(-time.Second)
+		w := o.send(callbackRequest("/callbacks/req_1", "right", body))
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"status":"expired"`) {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *server) serve(ctx context.Context) error {
 		s.flushTraces(ctx)
 		ended <- err
 	}()
-	return s.wait(running, ended)
+	return s.wait(ctx, running, ended)
 }
 
 // flushTraces sends the traces that are left when everything has ended. A collector that does not answer holds nothing
@@ -121,8 +121,8 @@ func (s *server) flushTraces(ctx context.Context) {
 	s.traces.Close(ctx)
 }
 
-// wait gives the parts drainTimeout once they are told to stop.
-func (s *server) wait(running context.Context, ended <-chan error) error {
+// wait gives the parts drainTimeout once they are told to stop, by ctx or because one of them has failed.
+func (s *server) wait(ctx, running context.Context, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return s.stopped(err)
@@ -133,7 +133,11 @@ func (s *server) wait(running context.Context, ended <-chan error) error {
 	case err := <-ended:
 		return s.stopped(err)
 	case <-time.After(drainTimeout):
-		return fmt.Errorf("not everything ended within %s; what was cut off goes on with the next start", drainTimeout)
+		late := fmt.Errorf("not everything ended within %s; what was cut off goes on with the next start", drainTimeout)
+		if why := context.Cause(running); why != context.Cause(ctx) { // a part has failed: nobody else says with what
+			return errors.Join(explainSlack(why), late)
+		}
+		return late
 	}
 }
 

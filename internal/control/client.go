@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"countersign/approvals"
@@ -35,11 +36,26 @@ const botTime = 10 * time.Second
 // Dial reaches the bot that has the store file open, or returns ErrNotRunning. A bot that does not answer is an error
 // of another kind.
 func Dial(ctx context.Context, store string) (*Client, error) {
-	path, err := SocketPath(store)
+	path, name, err := socketName(store)
 	if err != nil {
 		return nil, err
 	}
-	return dialWithin(ctx, path, botTime)
+	if name == "" {
+		return dialWithin(ctx, path, botTime)
+	}
+	last := fmt.Errorf("%w: no folder for its socket belongs to this user, or to the owner of the store, alone",
+		ErrNotRunning)
+	for _, folder := range runtimeFolders() {
+		if ownedAlone(folder, ownersOf(store)...) != nil {
+			continue // nobody can have put one there, or anybody could
+		}
+		client, err := dialWithin(ctx, filepath.Join(folder, name), botTime)
+		if err == nil || !errors.Is(err, ErrNotRunning) {
+			return client, err
+		}
+		last = err
+	}
+	return nil, last
 }
 
 // dialWithin reaches the bot that listens at the path and answers in time.
@@ -160,7 +176,7 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	}
 	var answer result
 	err = c.call(ctx, http.MethodPost, "/v1/decisions", body, &answer)
-	if lost, ok := errors.AsType[*lostError](err); ok && ctx.Err() == nil {
+	if lost, ok := errors.AsType[*lostError](err); ok {
 		return c.outcome(ctx, d, lost)
 	}
 	if err != nil {
@@ -169,7 +185,7 @@ func (c *Client) Decide(ctx context.Context, d approvals.Decision) (*approvals.R
 	return received(answer.Request, answer.Masked), answer.Error.err()
 }
 
-// Review is part of Desk. The same review again is none: when the bot's answer gets lost it can be repeated.
+// Review is part of Desk. When the bot's answer gets lost, the request says whether it has been reviewed.
 func (c *Client) Review(
 	ctx context.Context, ws approvals.WorkspaceID, id approvals.RequestID, v approvals.Review,
 ) (*approvals.Request, error) {
@@ -178,7 +194,12 @@ func (c *Client) Review(
 		return nil, fmt.Errorf("send review: %w", err)
 	}
 	var answer result
-	if err := c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer); err != nil {
+	err = c.call(ctx, http.MethodPost, "/v1/reviews", body, &answer)
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		return nil, fmt.Errorf("%w; whether the review is recorded is not known: \"countersign approvals show %s\" "+
+			"says it", lost, id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return received(answer.Request, answer.Masked), answer.Error.err()

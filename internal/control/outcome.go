@@ -24,10 +24,16 @@ const (
 // outcome finds out what has become of a decision whose answer got lost. The bot makes its id, so it is known by the
 // person and what they said. It is never sent a second time from here.
 func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) (*approvals.Request, error) {
+	if ctx.Err() != nil {
+		return nil, interruptedBefore(ctx.Err())
+	}
 	tick := time.NewTicker(readBackEvery)
 	defer tick.Stop()
 	for deadline := time.Now().Add(readBackFor); ; {
 		r, err := c.Request(ctx, d.Request)
+		if err != nil && ctx.Err() != nil {
+			return nil, interruptedBefore(ctx.Err())
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (%w), and whether the decision is recorded cannot be found out: %w",
 				ErrOutcomeUnknown, lost, err)
@@ -41,9 +47,15 @@ func (c *Client) outcome(ctx context.Context, d approvals.Decision, lost error) 
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+			return nil, interruptedBefore(ctx.Err())
 		}
 	}
+}
+
+// interruptedBefore is the error for somebody who does not wait for what has become of a decision.
+func interruptedBefore(err error) error {
+	return fmt.Errorf("%w (%w), and whether the decision is recorded is not known; deciding again is safe",
+		ErrOutcomeUnknown, err)
 }
 
 // fromDesk reports whether a way is one of a desk.

@@ -15,15 +15,28 @@ const longest = 100
 // SocketPath returns where the socket of the store file is: beside it, or, when that path is too long for a socket,
 // in the user's runtime directory under a hash of the path.
 func SocketPath(store string) (string, error) {
+	beside, name, err := socketName(store)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		return beside, nil
+	}
+	return filepath.Join(runtimeFolder(), name), nil
+}
+
+// socketName returns the path of the socket beside the store file or, when that is too long, the name of the socket in
+// a runtime directory.
+func socketName(store string) (beside, name string, err error) {
 	abs, err := absolute(store)
 	if err != nil {
-		return "", fmt.Errorf("path of the control socket: %w", err)
+		return "", "", fmt.Errorf("path of the control socket: %w", err)
 	}
 	if path := abs + ".sock"; len(path) <= longest {
-		return path, nil
+		return path, "", nil
 	}
 	sum := sha256.Sum256([]byte(abs))
-	return filepath.Join(runtimeFolder(), hex.EncodeToString(sum[:16])+".sock"), nil
+	return "", hex.EncodeToString(sum[:16]) + ".sock", nil
 }
 
 // absolute returns the path of a file from the root on. Its folder may be reached by several names; the file must have

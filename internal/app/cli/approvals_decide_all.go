@@ -54,6 +54,7 @@ func (c *decideCommand) decideAll(
 	for _, b := range batches {
 		answers, err := desk.DecideAll(ctx, b)
 		if err != nil {
+			c.complainOf(p, failed)
 			return err
 		}
 		for _, a := range answers {
@@ -67,11 +68,16 @@ func (c *decideCommand) decideAll(
 	if len(failed) == 0 {
 		return nil
 	}
+	c.complainOf(p, failed)
+	p.complain(fmt.Errorf("%d of %d not decided", len(failed), len(c.IDs)))
+	return errSilent
+}
+
+// complainOf says why requests were not decided.
+func (c *decideCommand) complainOf(p *Program, failed []error) {
 	for _, err := range failed {
 		p.complain(err)
 	}
-	p.complain(fmt.Errorf("%d of %d not decided", len(failed), len(c.IDs)))
-	return errSilent
 }
 
 // explain says why a request was not decided. The error names it.

@@ -11,7 +11,10 @@ import (
 )
 
 // batchDecider decides the first request of a batch, and refuses the others.
-type batchDecider struct{ batches []approvals.Batch }
+type batchDecider struct {
+	batches []approvals.Batch
+	err     error // of the batches behind the first
+}
 
 func (d *batchDecider) Decide(context.Context, approvals.Decision) (*approvals.Request, error) {
 	return nil, errors.New("not one by one")
@@ -35,6 +38,9 @@ func (d *batchDecider) Review(
 
 func (d *batchDecider) DecideAll(_ context.Context, b approvals.Batch) (all []approvals.BatchAnswer, err error) {
 	d.batches = append(d.batches, b)
+	if len(d.batches) > 1 && d.err != nil {
+		return nil, d.err
+	}
 	for i, item := range b.Requests {
 		a := approvals.BatchAnswer{
 			ID: item.Request, Request: newRequest(string(item.Request), stands(approvals.RequestApproved, "")),
@@ -72,6 +78,34 @@ func TestDecideSeveral(t *testing.T) {
 	}
 	for _, want := range []string{"req_3: not found", "req_2: invalid, not answered together with others: why",
 		"2 of 3 not decided"} {
+		if !strings.Contains(complaints.String(), want) {
+			t.Errorf("complained %q, want %q", complaints, want)
+		}
+	}
+}
+
+// TestDecideSeveralCutOff: what was refused before the bot was lost is said all the same.
+func TestDecideSeveralCutOff(t *testing.T) {
+	t.Parallel()
+	elsewhere := newRequest("req_4", func(r *approvals.Request) { r.Workspace = "T2" })
+	desk := newDesk(t, newRequest("req_1"), newRequest("req_2"), elsewhere)
+	err := desk.Store.Update(t.Context(), func(tx approvals.Tx) error {
+		return tx.AppendAudit(&approvals.AuditEntry{Workspace: "T2", Seq: 1, At: tx.Now()})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := errors.New("the bot has gone")
+	desk.Decider = &batchDecider{err: lost}
+	p, _, complaints := capture()
+	c := &decideCommand{As: "U2"}
+	if err := c.setIDs(nil, []string{"req_1", "req_2", "req_3", "req_4"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.decideAll(t.Context(), &p, desk, approvals.Approve); !errors.Is(err, lost) {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{"req_3: not found", "req_2: invalid"} {
 		if !strings.Contains(complaints.String(), want) {
 			t.Errorf("complained %q, want %q", complaints, want)
 		}

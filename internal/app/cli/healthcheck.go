@@ -56,7 +56,7 @@ func (c *healthcheckCommand) Run(ctx context.Context, _ *Program) error {
 	if err != nil {
 		return fmt.Errorf("ask the bot: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req) // by no proxy
 	if err != nil {
 		return fmt.Errorf("ask the bot: %w", err)
 	}
