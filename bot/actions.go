@@ -290,9 +290,35 @@ func (b *Bot) refresh(ctx context.Context, c click, res result) {
 		return
 	}
 	at := approvals.Card{Channel: c.channel(), Message: c.Container.Message}
-	if err := b.update(ctx, at, b.cardAt(ctx, r, at.Channel, at.Message), r); err != nil {
+	if err := b.showNow(ctx, at, r); err != nil {
 		b.log.Warn("a card could not be brought up to date", "request", r.ID, "error", err)
 	}
+}
+
+// showTries is how often a card is changed at most by showNow.
+const showTries = 5
+
+// showNow has a message show the request as it stands. The outbox changes the same message whenever the request
+// changes, and may do so while this is on its way: so it is read afterwards whether what was shown still holds.
+func (b *Bot) showNow(ctx context.Context, at approvals.Card, r *approvals.Request) error {
+	for range showTries {
+		now, err := b.service.Request(ctx, r.Workspace, r.ID)
+		if err != nil {
+			return err
+		}
+		b.inform(ctx, now)
+		shown := b.update(ctx, at, b.cardAt(ctx, now, at.Channel, at.Message), now)
+		if shown != nil && !uncertain(shown) {
+			return shown // it was not changed
+		}
+		switch after, err := b.service.Recorded(ctx, r.Workspace, r.ID); {
+		case err != nil:
+			return errors.Join(shown, err)
+		case after.Version == now.Version:
+			return shown
+		}
+	}
+	return errors.New("it changes too often")
 }
 
 // misplaced refuses a click on a message that is not one of the request's cards: a copy, or one of another
