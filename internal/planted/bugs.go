@@ -27,6 +27,8 @@ var bugs = []bug{
 		"^TestCrashEverywhere$|^TestUnknownOutcomeAsksAPerson$|^TestIdempotentTool",
 		edit{"return c.PutEffect(rec)", "return nil"},
 		edit{`fault.Point("effect.after_tool_before_commit")`, "if true { return nil }"}),
+	simulated("second_refused", "that a call is refused when it is made again counts as its answer", "approvals",
+		edit{"return agent.Prior{Begun: !fresh}, rec.Attempt", "return agent.Prior{}, rec.Attempt"}),
 	{
 		name: "provider_told_again", what: "after a crash the provider is told again to carry out a call", in: "agent",
 		edits: []edit{{"|| j.tool.agent != nil || c.unsent,",
