@@ -115,6 +115,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		want = append(want, described(t, c)...)
 	}
 	want = append(want, described(t, gauges{&tr.waiting})...)
+	want = append(want, described(t, hears(func() <-chan struct{} { return nil }))...)
 	points := newCheckpointMetrics(prometheus.NewRegistry())
 	want = append(append(want, described(t, points.tries)...), described(t, points.newest)...)
 	want = append(want, described(t, databaseMetrics{func() store.Stats {
