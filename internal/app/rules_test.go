@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net"
+	"sync"
 	"testing"
 
 	"countersign/internal/openaidev"
@@ -41,17 +42,27 @@ func rules() []openaidev.Rule {
 	}
 }
 
-// freeAddress is an address that nobody listens on right now. It is one of its own where the system has such, so that
-// no other test is given the port while the program is not up.
+// addresses are those that freeAddress has returned.
+var addresses sync.Map
+
+// freeAddress is an address that nobody listens on right now, and that no test was given before. It is one of its own
+// where the system has such, so that nobody else is given the port while the program is not up.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.2:0")
-	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.2:0")
+		if err != nil {
+			l, err = net.Listen("tcp", "127.0.0.1:0")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		if _, given := addresses.LoadOrStore(address, true); !given {
+			return address
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("the system has no other addresses than those that were returned before")
+	return ""
 }
