@@ -298,7 +298,7 @@ func (l *loop) invoke(ctx context.Context, j *job, begun bool) (ToolOutput, erro
 // themselves the time is their own, and they know what they have done.
 func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
 	switch {
-	case j.how.verdict != approved && !j.how.review:
+	case !j.overseen():
 		return false
 	case errors.Is(err, errPanic):
 		return true
@@ -312,9 +312,11 @@ func (j *job) tellsNothing(toolCtx context.Context, err error) bool {
 // about a call that no person had a say in; one that people had tried again has failed, as they are told; and an answer
 // that leaves open what was done says enough.
 func (j *job) leavesOpen(output ToolOutput) bool {
-	let := j.how.verdict == approved || j.how.review
-	return let && j.call.Question != OutcomeUnknown && !output.Status.MayHaveActed()
+	return j.overseen() && j.call.Question != OutcomeUnknown && !output.Status.MayHaveActed()
 }
+
+// overseen reports whether people have let the call run, or are to look at it afterwards.
+func (j *job) overseen() bool { return j.how.verdict == approved || j.how.review }
 
 // boundThemselves are the kinds of tools that say themselves what is known of a call whose time is over.
 var boundThemselves = []ToolKind{KindHTTP, KindShell, KindApplyPatch, KindMCP}

@@ -78,3 +78,45 @@ func TestBegunAgainAfterACrash(t *testing.T) {
 		})
 	}
 }
+
+// TestTriedAgainInVainIsTold: people have a call tried again of which nobody knows whether it happened, the server
+// refuses it, and then the run ends. Neither they nor the model of the next run read no more than that it failed.
+func TestTriedAgainInVainIsTold(t *testing.T) {
+	t.Parallel()
+	const want = "pay (HTTP 409; that was another try: it is unknown whether it ran before)"
+	b := newBench(t)
+	tools, tries, told := b.tools(), 0, ""
+	tools[0].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
+		if tries++; tries == 1 {
+			return agent.ToolOutput{}, agent.ErrOutcomeUnknown
+		}
+		return agent.ToolOutput{Text: "busy", Failed: true, Status: toolstatus.Status{HTTP: 409}}, nil
+	}
+	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
+		for _, it := range req.Items {
+			if strings.Contains(it.Text, "was asked before") {
+				told = it.Text
+				return []agent.Item{agent.AssistantMessage("I see")}, nil
+			}
+		}
+		if len(outputs(req)) > 0 {
+			return nil, plain{errors.New("overloaded")}
+		}
+		return []agent.Item{call("c1", "pay", `{}`)}, nil
+	}), tools...)
+	b.start()
+	id := b.submit()
+	b.must(b.question(id), bob, approvals.Approve, "")
+	b.must(b.question(id), bob, approvals.Retry, "")
+	if got := b.reaches(id, approvals.RunFailed).Failure; !strings.HasSuffix(got, "Failed before that: "+want+".") {
+		t.Errorf("people were told %q", got)
+	}
+	receipt, err := b.retry(id, ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.reaches(receipt.Run, approvals.RunDone)
+	if want := "pay (failed: " + strings.TrimPrefix(want, "pay ("); !strings.Contains(told, want) {
+		t.Errorf("the model was told %q, want %q", told, want)
+	}
+}

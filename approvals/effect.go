@@ -75,10 +75,22 @@ func (e *EffectRecord) inNumbers() string {
 }
 
 // inWords is the status in words, with what it leaves open of a call that people had a say in. Others mostly read, and
-// a server that is in trouble has done nothing then.
+// a server that is in trouble has done nothing then. That a call which was begun before has failed says nothing about
+// the time before.
 func (e *EffectRecord) inWords() string {
+	words := e.Status.String()
 	if e.Request != "" || e.Grant != "" || e.Review {
-		return e.Status.InFull()
+		words = e.Status.InFull()
 	}
-	return e.Status.String()
+	switch {
+	case !e.failedAgain():
+		return words
+	case words == "":
+		return wordsAnotherTry
+	}
+	return words + "; " + wordsAnotherTry
 }
+
+// failedAgain reports whether the call has failed, and was begun before, of which nothing is known. An intent is only
+// followed by another one while it has no output.
+func (e *EffectRecord) failedAgain() bool { return e.Attempt > 1 && e.Outcome() == OutcomeFailed }

@@ -57,7 +57,7 @@ func callsKnown(requests []*RequestHead, effects []*EffectRecord) (calls []strin
 			continue
 		}
 		fate := string(fateOf(e, requests).outcome)
-		if !e.Done.IsZero() && e.Status.MayHaveActed() {
+		if !e.Done.IsZero() && (e.Status.MayHaveActed() || e.failedAgain()) {
 			fate += e.inNumbers()
 		}
 		calls = append(calls, fmt.Sprintf("%s (%s)", e.Tool, fate))

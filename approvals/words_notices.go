@@ -20,6 +20,7 @@ const (
 	wordsAppRemoved   = "The run was stopped: the app was removed from the workspace or its token revoked."
 
 	wordsRanBefore        = "Carried out before that: "
+	wordsAnotherTry       = "that was another try: it is unknown whether it ran before"
 	wordsFailedBefore     = "Failed before that: "
 	wordsStillRunningNow  = "Still running: "
 	wordsToldLater        = "; what comes of it will be told here."
