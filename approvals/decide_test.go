@@ -338,6 +338,30 @@ func TestDecideIsRepeatable(t *testing.T) {
 	}
 }
 
+// TestRepeatedWithOtherWords: a form was recorded, whoever sent it saw no confirmation, and sends it once more with
+// other words. They learn that the first ones stand.
+func TestRepeatedWithOtherWords(t *testing.T) {
+	t.Parallel()
+	b, r := asked(t, lenient())
+	d := approvals.Decision{
+		ID: "dec_form", Workspace: ws, Request: r.ID, Digest: r.Digest,
+		By: bob, Verdict: approvals.Reject, Reason: "the amount is wrong", Via: "modal",
+	}
+	for range 2 {
+		if _, err := b.service.Decide(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Reason = "the payee is wrong"
+	got, err := b.service.Decide(t.Context(), d)
+	if !errors.Is(err, approvals.ErrConflict) || !strings.Contains(err.Error(), "as it was sent first") {
+		t.Errorf("with other words: %v", err)
+	}
+	if len(got.Decisions) != 1 || got.Decisions[0].Reason != "the amount is wrong" {
+		t.Errorf("decisions: %+v", got.Decisions)
+	}
+}
+
 func TestDecideNeedsThePolicyOfThenAndNow(t *testing.T) {
 	t.Parallel()
 	onlyCara := with(func(q *approvals.Requirement) { askOf(q, approvals.Approvers{Users: []approvals.UserID{cara}}) })

@@ -284,13 +284,16 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 	})
 }
 
-// repeats returns nil when d is the recorded decision again.
+// repeats returns nil when d is the recorded decision again. A form that was recorded and not confirmed may be sent
+// once more with other words or values: those are not recorded, and whoever typed them must not believe that they are.
 func (d *Decision) repeats(old Decision) error {
-	if old.By == d.By && old.Verdict == d.Verdict && (d.For == "" || d.For == old.For) && d.sameRevision(&old) &&
-		slices.Equal(d.Answers, old.Answers) {
-		return nil
+	switch {
+	case old.By != d.By, old.Verdict != d.Verdict, d.For != "" && d.For != old.For:
+		return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
+	case d.Reason != old.Reason, !slices.Equal(d.Answers, old.Answers), !d.sameRevision(&old):
+		return refuse(ErrConflict, wordsRecordedBefore)
 	}
-	return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
+	return nil
 }
 
 // decided records d and, when it is a standing answer that settles the request, what else it settles.

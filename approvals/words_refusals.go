@@ -77,6 +77,8 @@ const (
 	wordsNoRequest    = "no request is named; give the id of one"
 	wordsNoKey        = "it has no key by which it would be known again"
 	wordsWhatHappened = "say what happened, for the agent"
+
+	wordsRecordedBefore = "this answer is recorded already, as it was sent first; what is different now is not taken"
 )
 
 func wordsDecisionIDUsed(id DecisionID) string {
