@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"countersign/agent"
 	"countersign/approvals"
 )
@@ -339,26 +341,52 @@ func TestDecideIsRepeatable(t *testing.T) {
 }
 
 // TestRepeatedWithOtherWords: a form was recorded, whoever sent it saw no confirmation, and sends it once more with
-// other words. They learn that the first ones stand.
+// other words or terms. They learn that the first ones stand, and the trail knows that they tried.
 func TestRepeatedWithOtherWords(t *testing.T) {
 	t.Parallel()
-	b, r := asked(t, lenient())
-	d := approvals.Decision{
-		ID: "dec_form", Workspace: ws, Request: r.ID, Digest: r.Digest,
-		By: bob, Verdict: approvals.Reject, Reason: "the amount is wrong", Via: "modal",
+	wide, narrow := &approvals.GrantTerms{Scope: approvals.ScopeThread}, &approvals.GrantTerms{
+		Scope: approvals.ScopeThread, TTL: time.Hour,
 	}
-	for range 2 {
-		if _, err := b.service.Decide(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d.Reason = "the payee is wrong"
-	got, err := b.service.Decide(t.Context(), d)
-	if !errors.Is(err, approvals.ErrConflict) || !strings.Contains(err.Error(), "as it was sent first") {
-		t.Errorf("with other words: %v", err)
-	}
-	if len(got.Decisions) != 1 || got.Decisions[0].Reason != "the amount is wrong" {
-		t.Errorf("decisions: %+v", got.Decisions)
+	for name, tt := range map[string]struct {
+		verdict approvals.Verdict
+		first   approvals.Decision
+		change  func(*approvals.Decision)
+	}{
+		"reason": {
+			verdict: approvals.Reject, first: approvals.Decision{Reason: "the amount is wrong"},
+			change: func(d *approvals.Decision) { d.Reason = "the payee is wrong" },
+		},
+		"terms of a grant": {
+			verdict: approvals.AlwaysApprove, first: approvals.Decision{Grant: wide},
+			change: func(d *approvals.Decision) { d.Grant = narrow },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, r := asked(t, with(func(q *approvals.Requirement) {
+				q.Always = []approvals.Scope{approvals.ScopeRun, approvals.ScopeThread}
+			}))
+			d := tt.first
+			d.ID, d.Workspace, d.Request, d.Digest = "dec_form", ws, r.ID, r.Digest
+			d.By, d.Verdict, d.Via = bob, tt.verdict, "modal"
+			for range 2 {
+				if _, err := b.service.Decide(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tt.change(&d)
+			got, err := b.service.Decide(t.Context(), d)
+			if !errors.Is(err, approvals.ErrConflict) || !strings.Contains(err.Error(), "as it was sent first") {
+				t.Errorf("with another one: %v", err)
+			}
+			if len(got.Decisions) != 1 || got.Decisions[0].Reason != tt.first.Reason ||
+				!cmp.Equal(got.Decisions[0].Grant, tt.first.Grant) {
+				t.Errorf("decisions: %+v", got.Decisions)
+			}
+			if n := b.count(approvals.AuditDecisionRefused); n != 1 {
+				t.Errorf("%d refused answers audited", n)
+			}
+		})
 	}
 }
 

@@ -46,7 +46,7 @@ func (v Verdict) Affirms() bool {
 // Decision is one person's answer to one request.
 type Decision struct {
 	// ID makes the call repeatable: deciding again with the same id returns the same result. A surface derives it
-	// from the click; empty: Service makes one.
+	// from the click; empty: Service makes one. See Service.Decide.
 	ID        DecisionID  `json:"id"`
 	Workspace WorkspaceID `json:"workspace"`
 	Request   RequestID   `json:"request"`

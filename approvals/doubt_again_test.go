@@ -80,7 +80,7 @@ func TestBegunAgainAfterACrash(t *testing.T) {
 }
 
 // TestTriedAgainInVainIsTold: people have a call tried again of which nobody knows whether it happened, the server
-// refuses it, and then the run ends. Neither they nor the model of the next run read no more than that it failed.
+// refuses it, and then the run ends. They, and the model of the next run, read that nothing is known of the first time.
 func TestTriedAgainInVainIsTold(t *testing.T) {
 	t.Parallel()
 	const want = "pay (HTTP 409; that was another try: it is unknown whether it ran before)"
@@ -92,17 +92,8 @@ func TestTriedAgainInVainIsTold(t *testing.T) {
 		}
 		return agent.ToolOutput{Text: "busy", Failed: true, Status: toolstatus.Status{HTTP: 409}}, nil
 	}
-	b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
-		for _, it := range req.Items {
-			if strings.Contains(it.Text, "was asked before") {
-				told = it.Text
-				return []agent.Item{agent.AssistantMessage("I see")}, nil
-			}
-		}
-		if len(outputs(req)) > 0 {
-			return nil, plain{errors.New("overloaded")}
-		}
-		return []agent.Item{call("c1", "pay", `{}`)}, nil
+	b.agent(payingOnce(&told, func() ([]agent.Item, error) {
+		return nil, plain{errors.New("overloaded")}
 	}), tools...)
 	b.start()
 	id := b.submit()

@@ -59,6 +59,13 @@ func (t *GrantTerms) plain() bool {
 	return t == nil || t.Scope == ScopeRun && len(t.Same)+len(t.AtMost)+len(t.Without) == 0 && t.TTL == 0 && t.Uses == 0
 }
 
+// equal reports whether they are the same terms, word for word.
+func (t *GrantTerms) equal(o *GrantTerms) bool {
+	mine, err1 := t.digest()
+	theirs, err2 := o.digest()
+	return err1 == nil && err2 == nil && mine == theirs
+}
+
 // digest stands for the terms of a decision in the audit trail; zero for none.
 func (t *GrantTerms) digest() (agent.Digest, error) {
 	if t == nil {

@@ -22,6 +22,8 @@ const (
 	RuleAsked Rule = "asked"
 	// RuleForWhom: a delegate of several people has to say for whom. About are their UserIDs, with spaces between them.
 	RuleForWhom Rule = "for_whom"
+	// RuleRecorded: the person's answer is recorded already and says something else, which stands.
+	RuleRecorded Rule = "recorded"
 
 	// RuleField: a value of the arguments has to be another one. About is its name.
 	RuleField Rule = "field"

@@ -22,8 +22,9 @@ const rounds = 4
 // Decide records one person's answer to one request. The request is returned as it then stands, also with ErrConflict
 // (settled before, or answered by the person before), ErrUnauthorized, ErrExpired and ErrStale; it is nil with
 // ErrNotFound, ErrInvalid and ErrUnavailable. Refused answers are audited. Deciding again with the same Decision.ID
-// returns the request and nil, so an unknown outcome can be resolved by asking again. A request that goes on waiting
-// has its Progress, by what was found out for the decision.
+// returns the request and nil, so an unknown outcome can be resolved by asking again; where the decision says something
+// else by now, the first one stands, and that is ErrConflict by RuleRecorded. A request that goes on waiting has its
+// Progress, by what was found out for the decision.
 //
 // A standing answer also settles the waiting requests of the run for the same tool whose own requirement it meets; each
 // then has decisions that name it. On terms of its own (Decision.Grant) it makes a Grant, on the narrowest of the terms
@@ -243,7 +244,10 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 		return nil, err
 	}
 	if i := slices.IndexFunc(r.Decisions, func(old Decision) bool { return old.ID == d.ID }); i >= 0 {
-		return d.repeats(r.Decisions[i]), nil
+		if refused = d.repeats(&r.Decisions[i]); refused == nil {
+			return nil, nil
+		}
+		return refused, c.auditRefused(r, &d, refused)
 	}
 	if f == nil {
 		refused = r.open(c.Now())
@@ -278,20 +282,27 @@ func (c *txn) cast(r *RequestHead, f *facts, d Decision, rev *revision) (refused
 			return nil, err
 		}
 	}
-	return refused, c.audit(entry{
+	return refused, c.auditRefused(r, &d, refused)
+}
+
+// auditRefused records that d about r does not count, and why.
+func (c *txn) auditRefused(r *RequestHead, d *Decision, why error) error {
+	return c.audit(entry{
 		Action: AuditDecisionRefused, Actor: string(d.By), Run: r.Run, Request: r.ID,
-		Data: auditData{Verdict: d.Verdict, Via: d.Via, Why: reason(refused)},
+		Data: auditData{Verdict: d.Verdict, Via: d.Via, Why: reason(why)},
 	})
 }
 
 // repeats returns nil when d is the recorded decision again. A form that was recorded and not confirmed may be sent
-// once more with other words or values: those are not recorded, and whoever typed them must not believe that they are.
-func (d *Decision) repeats(old Decision) error {
+// once more with other words, values or terms: those are not recorded, and whoever gave them must not believe that they
+// are.
+func (d *Decision) repeats(old *Decision) error {
 	switch {
 	case old.By != d.By, old.Verdict != d.Verdict, d.For != "" && d.For != old.For:
 		return refuse(ErrInvalid, wordsDecisionIDUsed(d.ID))
-	case d.Reason != old.Reason, !slices.Equal(d.Answers, old.Answers), !d.sameRevision(&old):
-		return refuse(ErrConflict, wordsRecordedBefore)
+	case d.Reason != old.Reason, !slices.Equal(d.Answers, old.Answers), !d.Grant.equal(old.Grant),
+		!d.sameRevision(old):
+		return RuleRecorded.refuse(ErrConflict, "", wordsRecordedBefore)
 	}
 	return nil
 }

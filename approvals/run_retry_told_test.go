@@ -57,6 +57,23 @@ func TestRetryOfARetryIsToldOfAll(t *testing.T) {
 	}
 }
 
+// payingOnce is a model that calls pay, and then does what then says. In a run that was started again it does nothing
+// but note what it is told of the one before.
+func payingOnce(told *string, then func() ([]agent.Item, error)) model {
+	return func(req *agent.ModelRequest) ([]agent.Item, error) {
+		for _, it := range req.Items {
+			if strings.Contains(it.Text, "was asked before") {
+				*told = it.Text
+				return []agent.Item{agent.AssistantMessage("I see")}, nil
+			}
+		}
+		if len(outputs(req)) > 0 {
+			return then()
+		}
+		return []agent.Item{call("c1", "pay", `{}`)}, nil
+	}
+}
+
 // TestRetryIsToldWhatAFailedCallLeavesOpen: of a call that failed with an answer that leaves open what was done, the
 // model is told so when the run is started again, and of one that was refused no more than that it failed.
 func TestRetryIsToldWhatAFailedCallLeavesOpen(t *testing.T) {
@@ -70,17 +87,8 @@ func TestRetryIsToldWhatAFailedCallLeavesOpen(t *testing.T) {
 		tools[0].Invoke = func(context.Context, *agent.ToolCall) (agent.ToolOutput, error) {
 			return agent.ToolOutput{Text: "no", Failed: true, Status: toolstatus.Status{HTTP: status}}, nil
 		}
-		b.agent(model(func(req *agent.ModelRequest) ([]agent.Item, error) {
-			for _, it := range req.Items {
-				if strings.Contains(it.Text, "was asked before") {
-					told = it.Text
-					return []agent.Item{agent.AssistantMessage("I see")}, nil
-				}
-			}
-			if len(outputs(req)) > 0 {
-				return []agent.Item{call("c2", "look", `{}`)}, nil
-			}
-			return []agent.Item{call("c1", "pay", `{}`)}, nil
+		b.agent(payingOnce(&told, func() ([]agent.Item, error) {
+			return []agent.Item{call("c2", "look", `{}`)}, nil
 		}), tools...)
 		b.start()
 		id := b.submit()

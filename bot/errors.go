@@ -35,6 +35,8 @@ func refusedDecision(err error, r *approvals.Request, by approvals.UserID) (p ph
 	switch {
 	case errors.Is(err, errAbsent):
 		return wordsAbsent(), true
+	case refusalIn(err).Rule == approvals.RuleRecorded:
+		return wordsRecordedOtherwise(), true
 	case errors.Is(err, approvals.ErrConflict) && r != nil && r.Status == approvals.RequestPending:
 		return answeredBefore(r, by), true
 	case r != nil && r.Status != approvals.RequestPending &&

@@ -73,6 +73,11 @@ func wordsQueued(ahead int) phrase {
 
 func wordsDecidedAlready() phrase { return phrase{"This has been decided already."} }
 
+func wordsRecordedOtherwise() phrase {
+	return phrase{"Your answer was recorded when you first sent it, and stands as it was then. ",
+		strong("What you have changed since was not taken"), "."}
+}
+
 func wordsTimeHasPassed() phrase {
 	return phrase{"The time for an answer has passed. Nothing was recorded: have it asked again."}
 }
